@@ -1,0 +1,42 @@
+# make run · make test · make check · make bench · make golden · make docs
+# Each target sets up what it needs in .venv; nothing has to be run before it.
+SHELL := /bin/bash
+BIN := .venv/bin
+DATA ?=
+
+.PHONY: run test check bench golden docs format clean
+
+run: .venv/.run
+	@scripts/demo.sh $(BIN)/byheart
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+
+check: .venv/.dev
+	$(BIN)/ruff format --check src tests benchmarks scripts
+	$(BIN)/ruff check src tests benchmarks scripts
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/reference.py --check
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/run.py $(if $(DATA),--data $(DATA))
+
+golden: .venv/.dev
+	$(BIN)/python -m pytest -q tests/journeys/test_golden.py --update-golden
+
+docs: .venv/.dev
+	$(BIN)/python scripts/reference.py
+
+format: .venv/.dev
+	$(BIN)/ruff format src tests benchmarks scripts
+	$(BIN)/ruff check --fix src tests benchmarks scripts
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/.run: requirements/run.txt pyproject.toml scripts/setup.sh
+	@scripts/setup.sh run
+
+.venv/.dev: requirements/dev.txt pyproject.toml scripts/setup.sh
+	@scripts/setup.sh dev

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Shows byheart at work in a throw-away home, then says how to use it for real: scripts/demo.sh PATH_TO_BYHEART
+set -euo pipefail
+byheart=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+mkdir -p "$place/shop/.git"
+# The notes beside each result go to stderr; shown together here, as on a terminal.
+exec 2>&1
+cd "$place/shop"
+export HOME="$place" BYHEART_HOME="$place/home" NO_COLOR=1
+
+try() {
+  printf '\n$ byheart'
+  for word in "$@"; do
+    case $word in *[!A-Za-z0-9_./=:-]*) printf ' "%s"' "$word" ;; *) printf ' %s' "$word" ;; esac
+  done
+  printf '\n'
+  "$byheart" "$@" </dev/null | sed "s#$place#~#g" || true
+}
+
+echo "byheart at work, in a home that is thrown away afterwards:"
+try remember "add to memory that never run build repeatedly because it is heavy"
+try remember "I prefer pnpm"
+try remember --key writing.tone concise
+try remember --issue "tests hang" --outcome "CI times out" --fix "raise the timeout to 60 s"
+try remember "never run build repeatedly because it is heavy"
+try profile
+try rules
+try recall "pnpm or npm"
+try forget writing.tone
+try remember --key code.quotes double
+try undo
+try show --local
+try log
+
+cat <<TEXT
+
+To use it for real, in any project of yours:
+
+  $byheart init
+  $byheart remember "I prefer pnpm"
+  $byheart profile
+
+Memory then lives in ~/.byheart, as files that you can read and edit. README.md has the rest.
+TEXT

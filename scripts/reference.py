@@ -1,0 +1,96 @@
+"""Writes docs/reference.md from the code: commands, settings, errors, scanner rules. --check only compares."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from byheart import config
+from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
+from byheart.adapters.scanners.providers import provider_rules
+from byheart.adapters.scanners.shapes import shape_rules
+from byheart.domain import errors
+from byheart.interfaces.cli.app import COMMANDS, byheart
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "docs" / "reference.md"
+
+
+def commands() -> Iterator[str]:
+    context = click.Context(byheart, info_name="byheart", max_content_width=100, terminal_width=100)
+    yield "## Commands\n"
+    yield "```text\n" + byheart.get_help(context) + "\n```\n"
+    for name in COMMANDS:
+        command = byheart.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
+        yield f"### byheart {name}\n"
+        yield "```text\n" + command.get_help(inner) + "\n```\n"
+
+
+def settings() -> Iterator[str]:
+    text = (ROOT / "src/byheart/defaults.toml").read_text(encoding="utf-8")
+    flat = {f"{table}.{key}": value for table, keys in tomllib.loads(text).items() for key, value in keys.items()}
+    yield "## Settings\n"
+    yield "In `config.toml` of your byheart folder; every key can also be given as an environment variable or with `--set`.\n"
+    yield "| key | default | allowed | a project may |\n| --- | --- | --- | --- |"
+    narrowing = {
+        "off": "switch it off",
+        "lower": "lower it",
+        "any": "set it",
+        "inside": "name a path inside it",
+        None: "not set it",
+    }
+    for key, rule in config.KEYS.items():
+        shown = str(flat[key]).lower() if isinstance(flat[key], bool) else repr(flat[key])
+        yield f"| `{key}` | `{shown}` | {rule.allowed()} | {narrowing[rule.narrow]} |"
+    yield ""
+
+
+def failures() -> Iterator[str]:
+    yield "## Errors and exit codes\n"
+    yield "0 done · 1 nothing found · 2 usage · 3 refused · 4 conflict or busy · 5 environment\n"
+    yield "| error | exit code | meaning |\n| --- | --- | --- |"
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and issubclass(kind, errors.ByheartError):
+            yield f"| `{name}` | {kind.exit_code} | {(kind.__doc__ or '').strip().splitlines()[0]} |"
+    yield ""
+
+
+def rules() -> Iterator[str]:
+    yield "## Scanner rules\n"
+    groups = (
+        ("Provider tokens", provider_rules()),
+        ("Secrets by context", shape_rules()),
+        ("Personal details", personal_rules()),
+        ("Instruction-like text", instruction_rules()),
+        ("Command lines (only refused when nobody asked)", command_rules()),
+    )
+    for title, found in groups:
+        yield f"- **{title}**: " + ", ".join(f"`{rule.name}`" for rule in found)
+    yield "- **Hidden characters**: `unicode-tag`, `unicode-selector-run`, `unicode-bidi`, `unicode-zero-width`, `unicode-control`, `unicode-surrogate`"
+    yield ""
+
+
+def page() -> str:
+    head = "# Reference\n\nGenerated from the code by `make docs`; do not edit.\n"
+    return "\n".join([head, *commands(), *settings(), *failures(), *rules()]).rstrip() + "\n"
+
+
+def main() -> int:
+    fresh = page()
+    if "--check" in sys.argv:
+        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != fresh:
+            print("docs/reference.md is out of date; run: make docs", file=sys.stderr)
+            return 1
+        return 0
+    TARGET.write_text(fresh, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Make .venv and install what a target needs: scripts/setup.sh run|dev
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=$1
+
+python=""
+for candidate in "${BYHEART_PYTHON:-}" python3 python3.13 python3.12 python3.11; do
+  [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
+  if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$candidate; break; fi
+done
+if [ -z "$python" ]; then
+  echo "byheart needs Python 3.11 or newer; install it, or name one with BYHEART_PYTHON" >&2
+  exit 5
+fi
+
+# Debian's python3 comes without ensurepip, so the environment is made without pip and filled from outside.
+if ! .venv/bin/python -c '' 2>/dev/null; then
+  rm -rf .venv
+  "$python" -m venv --without-pip .venv
+fi
+
+install() {
+  if .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"
+  elif "$python" -m pip --version >/dev/null 2>&1; then
+    "$python" -m pip --python .venv/bin/python install --quiet --disable-pip-version-check "$@"
+  elif .venv/bin/python -m ensurepip >/dev/null 2>&1; then
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"
+  else
+    echo "byheart's setup needs pip for $python; install it (on Debian: apt install python3-pip)" >&2
+    exit 5
+  fi
+}
+
+echo "setting up .venv for $what ..." >&2
+install -r "requirements/$what.txt"
+install --no-deps --no-build-isolation --editable .
+touch ".venv/.$what"

@@ -1,0 +1,1 @@
+"""The outside world: disk and scanners. Each adapter knows the domain and one package."""

@@ -1,0 +1,1 @@
+"""Files on a disk, written so that nothing is lost."""

@@ -1,0 +1,233 @@
+"""Files on a local disk: compare-and-swap, written beside and renamed, flushed before they count."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from byheart.adapters.files import locks
+from byheart.adapters.files.containment import (
+    FILE_MODE,
+    check_regular,
+    explained,
+    open_file,
+    open_folder,
+    parts,
+)
+from byheart.domain.errors import Conflict, Unreadable, Unwritable
+from byheart.domain.ports import Snapshot
+from byheart.domain.roots import Place, Root
+
+TEMPORARY = ".byheart-"
+_SUFFIX = ".tmp"
+
+
+class DiskFiles:
+    """The Files port on a POSIX disk."""
+
+    def __init__(self, *, file_bytes: int = 16_000_000, lock_seconds: float = 20.0) -> None:
+        self._file_bytes = file_bytes
+        self._lock_seconds = lock_seconds
+
+    def read(self, place: Place) -> Snapshot:
+        """The file's text and digest; an absent file is a snapshot without text."""
+        names = parts(place)
+        folder = open_folder(place, names[:-1], create=False)
+        if folder is None:
+            return Snapshot(None, "")
+        try:
+            content = self._content(place, folder, names[-1])
+        finally:
+            os.close(folder)
+        if content is None:
+            return Snapshot(None, "")
+        return Snapshot(_decoded(place, content), digest(content))
+
+    def write(self, place: Place, text: str, base: str) -> Snapshot:
+        """Replace the file's text if it still has the digest `base` (empty: if it does not exist)."""
+        names = parts(place)
+        content = _encoded(place, text)
+        folder = open_folder(place, names[:-1], create=True)
+        assert folder is not None
+        temporary = f"{TEMPORARY}{os.urandom(8).hex()}{_SUFFIX}"
+        try:
+            mode = _mode(place, folder, names[-1])
+            self._write_whole(place, folder, temporary, content, mode)
+            # Checked after the slow flush, so that a person's save has the least time to slip in between.
+            self._expect(place, folder, names[-1], base)
+            os.replace(temporary, names[-1], src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(folder)
+        except OSError as error:
+            raise explained(place, error, writing=True) from None
+        finally:
+            with suppress(FileNotFoundError, OSError):
+                os.unlink(temporary, dir_fd=folder)
+            os.close(folder)
+        return Snapshot(text, digest(content))
+
+    def append(self, place: Place, text: str, base: str | None) -> None:
+        """Add text at the end in one system call; with `base`, only to a file that has that digest."""
+        names = parts(place)
+        content = _encoded(place, text)
+        folder = open_folder(place, names[:-1], create=True)
+        assert folder is not None
+        try:
+            if base is not None:
+                self._expect(place, folder, names[-1], base)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            opened = open_file(place, folder, names[-1], flags)
+            try:
+                size = os.fstat(opened).st_size
+                if os.write(opened, content) != len(content):
+                    os.ftruncate(opened, size)
+                    raise Unwritable(str(place), "the disk is full; the old file stands", "free some space")
+                os.fsync(opened)
+                # An editor that saves by renaming has put another file in place: our line went to the old one.
+                current = os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
+                if not os.path.samestat(os.fstat(opened), current):
+                    raise Conflict(f"{place} was replaced while byheart added to it")
+            finally:
+                os.close(opened)
+            if size == 0:
+                os.fsync(folder)
+        except FileNotFoundError:
+            raise Conflict(f"{place} was removed while byheart added to it") from None
+        except OSError as error:
+            raise explained(place, error, writing=True) from None
+        finally:
+            os.close(folder)
+
+    def remove(self, place: Place, base: str) -> None:
+        """Delete the file if it still has the digest `base`."""
+        names = parts(place)
+        folder = open_folder(place, names[:-1], create=False)
+        if folder is None:
+            return
+        try:
+            self._expect(place, folder, names[-1], base)
+            os.unlink(names[-1], dir_fd=folder)
+            os.fsync(folder)
+        except OSError as error:
+            raise explained(place, error, writing=True) from None
+        finally:
+            os.close(folder)
+
+    def names(self, folder: Place) -> list[str]:
+        """The names in a folder, sorted; none where it does not exist."""
+        opened = open_folder(folder, parts(folder), create=False)
+        if opened is None:
+            return []
+        try:
+            return sorted(os.listdir(opened))
+        finally:
+            os.close(opened)
+
+    @contextmanager
+    def locked(self, root: Root) -> Iterator[None]:
+        """Hold the root against every other writer; leftovers of one that was killed are swept first."""
+        lock, died = locks.acquire(root.own("lock"), self._lock_seconds)
+        held: list[int] = []
+        try:
+            outside = {str(place): place for place in root.documents.values() if place.base != root.folder.base}
+            for _, place in sorted(outside.items()):
+                folder = locks.hold_folder(place, self._lock_seconds)
+                if folder is not None:
+                    held.append(folder)
+            if died:
+                self._sweep(root)
+            yield
+        finally:
+            for folder in held:
+                os.close(folder)
+            locks.release(lock)
+
+    def _sweep(self, root: Root) -> None:
+        for place in (root.own("lock"), *root.documents.values()):
+            names = parts(place)
+            folder = open_folder(place, names[:-1], create=False)
+            if folder is None:
+                continue
+            try:
+                for name in os.listdir(folder):
+                    if name.startswith(TEMPORARY) and name.endswith(_SUFFIX):
+                        with suppress(OSError):
+                            os.unlink(name, dir_fd=folder)
+            finally:
+                os.close(folder)
+
+    def _content(self, place: Place, folder: int, name: str) -> bytes | None:
+        try:
+            opened = open_file(place, folder, name, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            size = os.fstat(opened).st_size
+            if size > self._file_bytes:
+                problem = f"{size:,} bytes is more than the limit of {self._file_bytes:,}"
+                raise Unreadable(str(place), problem, "split the file, or raise store.file_bytes in config.toml")
+            pieces = []
+            while piece := os.read(opened, 1 << 20):
+                pieces.append(piece)
+            return b"".join(pieces)
+        except OSError as error:
+            raise explained(place, error, writing=False) from None
+        finally:
+            os.close(opened)
+
+    def _expect(self, place: Place, folder: int, name: str, base: str) -> None:
+        current = self._content(place, folder, name)
+        if ("" if current is None else digest(current)) != base:
+            raise Conflict(f"{place} changed in between; nothing was written")
+
+    @staticmethod
+    def _write_whole(place: Place, folder: int, name: str, content: bytes, mode: int) -> None:
+        opened = open_file(place, folder, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(opened, view) :]
+            os.fchmod(opened, mode)
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def digest(content: bytes) -> str:
+    """What compare-and-swap compares."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _mode(place: Place, folder: int, name: str) -> int:
+    """A new file is the owner's alone; one that exists keeps the mode its owner gave it."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return FILE_MODE
+    if stat.S_ISLNK(found.st_mode):
+        open_file(place, folder, name, os.O_RDONLY)
+    check_regular(place, found)
+    mode = stat.S_IMODE(found.st_mode) & 0o777
+    if not mode & stat.S_IWUSR:
+        # Renaming over it would work, but the owner has said not to write it.
+        raise Unwritable(str(place), "the file is marked read-only", "make it writable (chmod u+w) and try again")
+    return mode
+
+
+def _decoded(place: Place, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = f"line {line} is not valid UTF-8 (byte {error.start})"
+        raise Unreadable(str(place), problem, "save the file as UTF-8 and try again") from None
+
+
+def _encoded(place: Place, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        problem = f"the text has a lone surrogate (character {error.start}) that UTF-8 cannot hold"
+        raise Unwritable(str(place), problem, "remove it and try again") from None

@@ -1,0 +1,132 @@
+"""Which project a folder belongs to, found by reading what git left on disk; git itself is never run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from byheart.domain.roots import Project
+from byheart.text.slugs import short_digest, slug
+
+MARKER = ".byheart.toml"
+_SECTION = re.compile(r'^\s*\[\s*remote\s+"([^"]*)"\s*\]', re.IGNORECASE)
+_URL = re.compile(r"^\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
+_SCP = re.compile(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^@/]*@)?([^/:]+)(?::(\d+))?(/.*)?$", re.IGNORECASE)
+# Hosts whose paths do not distinguish case.
+_FOLDED = ("github.com", "gitlab.com", "bitbucket.org")
+_PORTS = {"22", "80", "443", "9418"}
+
+
+def find(folder: str, known: Callable[[str], bool]) -> Project:
+    """The project that holds a folder.
+
+    Worktrees share their repository's identity, and clones of one remote share theirs; a repository that had memory
+    before it got a remote keeps it. `known` says whether an identity has memory already.
+    """
+    start = os.path.realpath(folder)
+    top = _top(start)
+    if top is None:
+        return Project(
+            id=_named(start, short_digest("path", start)), name=os.path.basename(start) or "root", folder=start
+        )
+    common = _common(top)
+    remote = _remote(common) if common else None
+    by_path = _named(common_name(top, common), short_digest("path", common or top))
+    by_remote = _named(remote.rsplit("/", 1)[-1], short_digest("remote", remote)) if remote else by_path
+    chosen = by_path if known(by_path) and not known(by_remote) else by_remote
+    return Project(id=chosen, name=chosen.rsplit("-", 1)[0], folder=top, remote=remote, common_folder=common)
+
+
+def common_name(top: str, common: str | None) -> str:
+    """The repository's own folder, also when asked from one of its worktrees."""
+    if common and os.path.basename(common) == ".git":
+        return os.path.dirname(common)
+    return common or top
+
+
+def _named(path: str, digest: str) -> str:
+    name = os.path.basename(path.rstrip("/")) or "root"
+    return f"{slug(name.removesuffix('.git'), most=32)}-{digest}"
+
+
+def _top(start: str) -> str | None:
+    """The nearest folder upwards that holds a `.git`, or a project file of ours."""
+    current = start
+    while True:
+        if os.path.lexists(os.path.join(current, ".git")):
+            return current
+        if os.path.isfile(os.path.join(current, MARKER)) and not _inside_git(current):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return None
+        current = parent
+
+
+def _inside_git(folder: str) -> bool:
+    current = os.path.dirname(folder)
+    while True:
+        if os.path.lexists(os.path.join(current, ".git")):
+            return True
+        parent = os.path.dirname(current)
+        if parent == current:
+            return False
+        current = parent
+
+
+def _common(top: str) -> str | None:
+    """The repository's common folder: `.git` itself, or what a worktree's `.git` file leads to."""
+    dot_git = os.path.join(top, ".git")
+    if os.path.isdir(dot_git):
+        return os.path.realpath(dot_git)
+    pointer = _small(dot_git)
+    if not pointer.startswith("gitdir:"):
+        return None
+    folder = os.path.realpath(os.path.join(top, pointer.removeprefix("gitdir:").strip()))
+    shared = _small(os.path.join(folder, "commondir")).strip()
+    return os.path.realpath(os.path.join(folder, shared)) if shared else folder
+
+
+def _remote(common: str) -> str | None:
+    """The normalised URL of `origin`, else of the first remote."""
+    urls: dict[str, str] = {}
+    section = None
+    for row in _small(os.path.join(common, "config")).splitlines():
+        header = _SECTION.match(row)
+        if header or row.lstrip().startswith("["):
+            section = header.group(1) if header else None
+            continue
+        url = _URL.match(row)
+        if section is not None and url:
+            urls.setdefault(section, url.group(1).strip('"'))
+    chosen = urls.get("origin") or next(iter(urls.values()), None)
+    return normalised_remote(chosen) if chosen else None
+
+
+def normalised_remote(url: str) -> str | None:
+    """One spelling for all ways to write a remote: host/path, without scheme, user, password, port and `.git`."""
+    url = url.strip()
+    scheme = _SCHEME.match(url)
+    if scheme:
+        host, port, path = scheme.group(1).casefold(), scheme.group(2), scheme.group(3) or ""
+        host = host if port is None or port in _PORTS else f"{host}:{port}"
+    else:
+        scp = _SCP.match(url)
+        if scp is None:
+            return os.path.realpath(url) if os.path.isabs(url) else None
+        host, path = scp.group(1).casefold(), scp.group(2)
+    path = path.strip("/").removesuffix(".git").strip("/")
+    if any(host == known or host.endswith("." + known) for known in _FOLDED):
+        path = path.casefold()
+    return f"{host}/{path}" if path else None
+
+
+def _small(path: str) -> str:
+    """A small text file's content; nothing where it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(200_000).decode("utf-8", "replace")
+    except OSError:
+        return ""

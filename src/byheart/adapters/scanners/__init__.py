@@ -1,0 +1,1 @@
+"""Finding what must not be stored: secrets, hidden characters, instruction-like text."""

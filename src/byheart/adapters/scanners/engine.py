@@ -1,0 +1,106 @@
+"""Runs the rules on RE2, whose time is linear in the text whatever the text is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from byheart.adapters.scanners.rules import Rule
+
+# Below this size, looking for each hint is faster than building the automaton that looks for all of them.
+_SMALL = 20_000
+_PIECE = 32_768
+_JUDGED = 512
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    return re2.compile(pattern.encode(), options)
+
+
+class Engine:
+    """A set of rules over texts. Patterns are compiled when a hint for them is first seen."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+        self._hints: Any = None
+        self._by_hint: list[int] = []
+
+    def matches(self, text: str) -> Iterator[tuple[Rule, int, int]]:
+        """Each match as rule and the span of its secret, in bytes of the UTF-8 text."""
+        content = text.encode("utf-8", "surrogatepass")
+        if len(content) <= _SMALL:
+            lowered = content.lower()
+            wanted = [rule for rule in self._rules if any(hint.encode() in lowered for hint in rule.hints)]
+            yield from self._run(wanted, content, 0)
+            return
+        start = 0
+        while start < len(content):
+            end = _cut(content, start)
+            yield from self._run(self._hinted(content[start:end]), content[start:end], start)
+            start = end
+
+    def _run(self, rules: list[Rule], content: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
+        for rule in rules:
+            for found in _compiled(rule.pattern).finditer(content):
+                group = rule.group
+                value = found.group(group)
+                if value is None:
+                    continue
+                if rule.accept is not None:
+                    begin = found.start()
+                    before = _text(content[max(0, begin - 60) : begin])
+                    # Python's own patterns judge the cut-out, so it is kept short whatever the text is.
+                    if not rule.accept(_text(value[:_JUDGED]), _text(found.group()[: 4 * _JUDGED]), before):
+                        continue
+                yield rule, offset + found.start(group), offset + found.end(group)
+
+    def _hinted(self, piece: bytes) -> list[Rule]:
+        """The rules worth trying on a piece: one pass finds all hints that occur in it."""
+        import re2
+
+        if self._hints is None:
+            options = re2.Options()
+            options.encoding = re2.Options.Encoding.LATIN1
+            options.case_sensitive = False
+            options.literal = True
+            options.max_mem = 64 << 20
+            hints = re2.Set.SearchSet(options)
+            for index, rule in enumerate(self._rules):
+                for hint in rule.hints:
+                    hints.Add(hint.encode())
+                    self._by_hint.append(index)
+            hints.Compile()
+            self._hints = hints
+        found = self._hints.Match(piece) or ()
+        return [self._rules[index] for index in sorted({self._by_hint[each] for each in found})]
+
+
+def _cut(content: bytes, start: int) -> int:
+    """The end of a piece: at a blank line if there is one, else at a line's end, so that no secret is cut in two."""
+    end = start + _PIECE
+    if end >= len(content):
+        return len(content)
+    key = content.rfind(b"-----BEGIN", start, end)
+    if key >= 0 and content.find(b"-----END", key, end) < 0:
+        # A key block that does not end in this piece: leave it to the next one, or take all of it.
+        if key > start:
+            return key
+        after = content.find(b"-----END", end, end + 4 * _PIECE)
+        end = after + 64 if after >= 0 else end
+    for separator in (b"\n\n", b"\n", b" "):
+        at = content.rfind(separator, start + _PIECE // 2, end)
+        if at >= 0:
+            return at + len(separator)
+    return end
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,109 @@
+"""What a scanning rule is, and the judgements rules share: placeholder or real, word or token."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A named pattern (RE2). `hints` are lower-case texts, one of which must be present before the pattern is tried;
+    `group` is the part that is the secret; `accept` decides on it, given the whole match and what stands before it."""
+
+    name: str
+    pattern: str
+    hints: tuple[str, ...]
+    group: int = 0
+    accept: Callable[[str, str, str], bool] | None = None
+    says: str = "looks like a secret"
+
+
+# Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.
+_TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
+_VARIABLE = re.compile(r"[$%@][A-Za-z_{(]|\$env:", re.IGNORECASE)
+_WORDS = re.compile(
+    r"^(?:your|my|some|the|enter|insert|replace|change|put)[-_ ]?(?:own|api|secret|token|key|password|pass|value|here|me)"
+    r"|changeme|change_me|placeholder|redacted|forgotten|example|dummy|sample|notreal|not-real|todo|fixme"
+    r"|process\.env|os\.environ|getenv|environ\[|secrets\.|config\.|settings\.|self\.|this\.|vault:|keychain",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(r"(?:[xX*.•_-]|0){6,}|[xX]{3,}|\*{3,}")
+_EMPTY = frozenset(
+    "none null nil undefined true false string str text int number bool boolean bytes any object optional required "
+    "password passwd pwd secret token key value default test testing tests redacted hidden masked unset empty".split()
+)
+_CALL = re.compile(r"[A-Za-z_][\w.]*\(|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\[")
+UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_HEX = re.compile(r"[0-9a-fA-F]+")
+
+
+def placeholder(value: str) -> bool:
+    """Whether a value stands for one: a variable, a template, a filler, a stock word."""
+    return bool(
+        value.casefold() in _EMPTY
+        or _TEMPLATE.search(value)
+        or _VARIABLE.match(value)
+        or _WORDS.search(value)
+        or _FILLER.search(value)
+        or len(set(value)) < 3
+    )
+
+
+def codelike(value: str) -> bool:
+    """Whether a value is an expression of a programming language rather than a literal."""
+    return bool(_CALL.search(value)) or value.startswith(("&", "*", "(", "[", "@", "/", "\\", "!", "?"))
+
+
+def entropy(value: str) -> float:
+    """Shannon entropy in bits per character."""
+    total = len(value)
+    return -sum(count / total * math.log2(count / total) for count in Counter(value).values())
+
+
+def tokenlike(value: str, *, least: int = 8) -> bool:
+    """Whether a value looks generated: letters and digits mixed, enough of them, no word structure."""
+    if len(value) < least or placeholder(value) or codelike(value):
+        return False
+    if UUID.fullmatch(value):
+        return True
+    digits = sum(each.isdigit() for each in value)
+    letters = sum(each.isalpha() for each in value)
+    if not digits:
+        # Long and of mixed case without separators is still no word.
+        mixed = any(each.islower() for each in value) and any(each.isupper() for each in value)
+        return letters == len(value) and len(value) >= 20 and mixed and entropy(value) >= 3.6
+    if not letters:
+        return len(value) >= 16 and len(set(value)) >= 6 and value.isdigit()
+    if _HEX.fullmatch(value):
+        return len(value) >= 12 and len(set(value)) >= 6
+    if entropy(value) < (2.6 if len(value) < 16 else 3.0):
+        return False
+    # gpt-4o-mini, claude-sonnet-4-5, v1.2.3-rc1: words and small numbers between separators are names.
+    pieces = re.split(r"[-_./:]", value)
+    if len(pieces) > 1 and all(piece.isalpha() or len(piece) < 6 or piece.isdigit() for piece in pieces):
+        return len(value) >= 40 and entropy(value) >= 4.2
+    return True
+
+
+def luhn(value: str) -> bool:
+    """Whether the digits pass the check that payment cards carry."""
+    digits = [int(each) for each in value if each.isdigit()]
+    if not 13 <= len(digits) <= 19 or len(set(digits)) < 3:
+        return False
+    total = 0
+    for index, digit in enumerate(reversed(digits)):
+        doubled = digit * 2 if index % 2 else digit
+        total += doubled - 9 if doubled > 9 else doubled
+    return total % 10 == 0
+
+
+def iban(value: str) -> bool:
+    """Whether an account number's check digits are right (ISO 13616: remainder 1 modulo 97)."""
+    compact = value.replace(" ", "").upper()
+    if not 15 <= len(compact) <= 34 or not compact.isalnum():
+        return False
+    return int("".join(str(int(each, 36)) for each in compact[4:] + compact[:4])) % 97 == 1

@@ -1,0 +1,88 @@
+"""The scanner that wiring hands to flows: all rules behind one port."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
+from byheart.adapters.scanners.engine import Engine
+from byheart.adapters.scanners.providers import provider_rules
+from byheart.adapters.scanners.rules import Rule
+from byheart.adapters.scanners.shapes import shape_rules
+from byheart.domain.results import Finding
+from byheart.text import lines, unicode
+
+_HIDDEN = {
+    "unicode-tag": "holds invisible tag characters",
+    "unicode-selector-run": "holds a run of invisible variation selectors",
+    "unicode-bidi": "holds characters that reorder text",
+    "unicode-zero-width": "holds zero-width characters",
+    "unicode-control": "holds control characters",
+    "unicode-surrogate": "holds half a character",
+}
+
+
+class RuleScanner:
+    """Scans by rules alone: no model, no network, linear time."""
+
+    def __init__(self) -> None:
+        self._secrets = Engine([*provider_rules(), *shape_rules(), *personal_rules()])
+        self._instructions = Engine(instruction_rules())
+        self._commands = Engine(command_rules())
+
+    def secrets(self, text: str) -> list[Finding]:
+        """Secrets and sensitive personal details, each at most once for a rule and a line."""
+        return _located(text, self._secrets.matches(text), "secret")
+
+    def findings(self, text: str) -> list[Finding]:
+        """All that forbids storing a text. A `command` finding forbids it only when nobody asked to store it."""
+        found = self.secrets(text)
+        offsets = lines.starts(text)
+        seen = set()
+        for at, rule in unicode.hidden(text):
+            line = lines.number(offsets, at)
+            if (rule, line) not in seen:
+                seen.add((rule, line))
+                column = at - offsets[line - 1] + 1
+                found.append(Finding(rule=rule, message=_HIDDEN[rule], line=line, column=column, severity="hidden"))
+        # Zero-width characters between letters must not hide a phrase from the rules.
+        plain = unicode.visible(text)
+        found += _located(plain, self._instructions.matches(plain), "instruction")
+        found += _located(plain, self._commands.matches(plain), "command")
+        return found
+
+    def redacted(self, text: str) -> str:
+        """The text with each secret replaced by the name of the rule that found it."""
+        content = text.encode("utf-8", "surrogatepass")
+        spans = sorted({(start, end, rule.name) for rule, start, end in self._secrets.matches(text)})
+        if not spans:
+            return text
+        parts: list[bytes] = []
+        position = 0
+        for start, end, name in spans:
+            if start < position:
+                if end > position:
+                    position = end
+                continue
+            parts += (content[position:start], f"[REDACTED:{name}]".encode())
+            position = end
+        parts.append(content[position:])
+        return b"".join(parts).decode("utf-8", "surrogatepass")
+
+
+def _located(text: str, matches: Iterable[tuple[Rule, int, int]], severity: str) -> list[Finding]:
+    content, breaks = b"", list[int]()
+    found: dict[tuple[str, int], Finding] = {}
+    for rule, start, _ in matches:
+        if not content:
+            content = text.encode("utf-8", "surrogatepass")
+            breaks = [each.start() for each in re.finditer(b"\n", content)]
+        line = bisect_left(breaks, start) + 1
+        key = (rule.name, line)
+        if key not in found:
+            begin = breaks[line - 2] + 1 if line > 1 else 0
+            column = len(content[begin:start].decode("utf-8", "replace")) + 1
+            found[key] = Finding(rule=rule.name, message=rule.says, line=line, column=column, severity=severity)
+    return sorted(found.values(), key=lambda each: (each.line or 0, each.column or 0))

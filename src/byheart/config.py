@@ -1,0 +1,220 @@
+"""Settings in layers: defaults, the user's file, the project's file (which may only narrow), environment, flags."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from byheart.domain.errors import BadSetting, Unreadable
+from byheart.domain.limits import Limits
+
+Setting = str | int | float | bool
+_OWN_VARIABLES = frozenset({"BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What one key may hold, and how a project may narrow it (None: not at all)."""
+
+    kind: type
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    narrow: str | None = None
+
+    def allowed(self) -> str:
+        if self.kind is bool:
+            return "true or false"
+        if self.choices:
+            return ", ".join(self.choices)
+        if self.kind is str:
+            return "a path, or empty"
+        return f"a number from {self.least:g} to {self.most:g}"
+
+
+KEYS: dict[str, Rule] = {
+    "memory.enabled": Rule(kind=bool, narrow="off"),
+    "profile.bullets": Rule(kind=int, least=1, most=15, narrow="lower"),
+    "rules.shown": Rule(kind=int, least=3, most=7, narrow="lower"),
+    "recall.results": Rule(kind=int, least=1, most=100, narrow="lower"),
+    "store.in_repo": Rule(kind=bool, narrow="any"),
+    "store.record_characters": Rule(kind=int, least=40, most=4000, narrow="lower"),
+    "store.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000, narrow="lower"),
+    "store.lock_seconds": Rule(kind=float, least=0.1, most=600),
+    "store.log_entries": Rule(kind=int, least=10, most=1_000_000),
+    "paths.profile": Rule(kind=str, narrow="inside"),
+    "paths.rules": Rule(kind=str, narrow="inside"),
+    "paths.global_profile": Rule(kind=str),
+    "paths.global_rules": Rule(kind=str),
+    "check.stale_days": Rule(kind=int, least=1, most=3650, narrow="lower"),
+    "output.color": Rule(kind=str, choices=("auto", "always", "never")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings in force, and where each came from."""
+
+    values: Mapping[str, Setting]
+    origins: Mapping[str, str]
+
+    @property
+    def limits(self) -> Limits:
+        number = self.number
+        return Limits(
+            enabled=bool(self.values["memory.enabled"]),
+            profile_bullets=int(number("profile.bullets")),
+            rules_shown=int(number("rules.shown")),
+            recall_results=int(number("recall.results")),
+            record_characters=int(number("store.record_characters")),
+            file_bytes=int(number("store.file_bytes")),
+            log_entries=int(number("store.log_entries")),
+            stale_days=int(number("check.stale_days")),
+            lock_seconds=number("store.lock_seconds"),
+        )
+
+    def number(self, key: str) -> float:
+        return float(self.values[key])
+
+    def text(self, key: str) -> str:
+        return str(self.values[key])
+
+    def flag(self, key: str) -> bool:
+        return bool(self.values[key])
+
+
+def load(user_file: str, project_file: str, environment: Mapping[str, str], flags: Sequence[str]) -> Config:
+    """All layers merged. Raises BadSetting, naming the file, the key and what is allowed."""
+    default_text = resources.files("byheart").joinpath("defaults.toml").read_text(encoding="utf-8")
+    values = _flat("defaults.toml", tomllib.loads(default_text))
+    origins = dict.fromkeys(values, "default")
+    for key, value in _file(user_file).items():
+        values[key], origins[key] = _checked(user_file, key, value), user_file
+    for key, value in _file(project_file).items():
+        narrowed = _narrowed(project_file, key, _checked(project_file, key, value), values[key])
+        if narrowed != values[key]:
+            values[key], origins[key] = narrowed, project_file
+    for key, value in _environment(environment).items():
+        values[key], origins[key] = value, f"environment variable {_variable(key)}"
+    for flag in flags:
+        key, value = _flag(flag)
+        values[key], origins[key] = value, "flag --set"
+    return Config(values=values, origins=origins)
+
+
+def _file(path: str) -> dict[str, Setting]:
+    try:
+        with open(path, "rb") as stream:
+            return _flat(path, tomllib.load(stream))
+    except FileNotFoundError:
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise BadSetting(path, "the file", f"is not valid TOML ({error})", "see docs/reference.md") from None
+    except UnicodeDecodeError:
+        raise BadSetting(path, "the file", "is not valid UTF-8", "a TOML file saved as UTF-8") from None
+    except OSError as error:
+        raise Unreadable(path, os.strerror(error.errno or 0), "make it a readable file, or move it away") from None
+
+
+def _flat(origin: str, tables: Mapping[str, object]) -> dict[str, Setting]:
+    flat: dict[str, Setting] = {}
+    sections = sorted({key.split(".")[0] for key in KEYS})
+    for section, content in tables.items():
+        if section not in sections or not isinstance(content, Mapping):
+            raise BadSetting(origin, section, "is not a known table", ", ".join(f"[{name}]" for name in sections))
+        for name, value in content.items():
+            key = f"{section}.{name}"
+            if key not in KEYS:
+                known = ", ".join(each for each in KEYS if each.startswith(section + "."))
+                raise BadSetting(origin, key, "is not a known setting", known)
+            if not isinstance(value, str | int | float | bool):
+                raise BadSetting(origin, key, "has a value of the wrong kind", KEYS[key].allowed())
+            flat[key] = value
+    return flat
+
+
+def _checked(origin: str, key: str, value: Setting) -> Setting:
+    rule = KEYS[key]
+    if rule.kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not rule.kind:
+        raise BadSetting(origin, key, f"has the value {value!r}, which is of the wrong kind", rule.allowed())
+    if rule.choices and value not in rule.choices:
+        raise BadSetting(origin, key, f"has the unknown value {value!r}", rule.allowed())
+    if rule.least is not None and rule.most is not None and not rule.least <= float(value) <= rule.most:
+        raise BadSetting(origin, key, f"has the value {value!r}, which is out of range", rule.allowed())
+    return value
+
+
+def _narrowed(origin: str, key: str, value: Setting, current: Setting) -> Setting:
+    """What a project's wish comes to: it arrives with a clone, so it can only take away."""
+    match KEYS[key].narrow:
+        case "off":
+            return bool(current) and bool(value)
+        case "lower":
+            return min(value, current, key=float)
+        case "any":
+            return value
+        case "inside":
+            text = str(value)
+            if text and (os.path.isabs(text) or ".." in text.split("/") or text.startswith("~")):
+                raise BadSetting(origin, key, f"has the value {text!r}, which leaves the project", "a path inside it")
+            return text or current
+        case _:
+            may = ", ".join(name for name, rule in KEYS.items() if rule.narrow)
+            raise BadSetting(origin, key, "may not be set by a project", may)
+
+
+def _variable(key: str) -> str:
+    return "BYHEART_" + key.replace(".", "_").upper()
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, Setting]:
+    known = {_variable(key): key for key in KEYS}
+    found = {}
+    for name, text in environment.items():
+        if not name.startswith("BYHEART_") or name in _OWN_VARIABLES:
+            continue
+        if name not in known:
+            raise BadSetting(
+                "environment", name, "is not a known variable", ", ".join(sorted({*known, "BYHEART_HOME"}))
+            )
+        found[known[name]] = _parsed(f"environment variable {name}", known[name], text)
+    return found
+
+
+def _flag(flag: str) -> tuple[str, Setting]:
+    key, equals, text = flag.partition("=")
+    if not equals or key not in KEYS:
+        raise BadSetting(
+            "--set", key, "is not a known setting" if equals else "needs the form key=value", ", ".join(KEYS)
+        )
+    return key, _parsed("--set", key, text)
+
+
+def _parsed(origin: str, key: str, text: str) -> Setting:
+    """A value given as text, by the kind its key has."""
+    rule = KEYS[key]
+    value: Setting = text
+    try:
+        if rule.kind is bool:
+            value = {
+                "true": True,
+                "1": True,
+                "yes": True,
+                "on": True,
+                "false": False,
+                "0": False,
+                "no": False,
+                "off": False,
+            }[text.strip().casefold()]
+        elif rule.kind is int:
+            value = int(text)
+        elif rule.kind is float:
+            value = float(text)
+    except (ValueError, KeyError):
+        raise BadSetting(origin, key, f"has the value {text!r}, which is of the wrong kind", rule.allowed()) from None
+    return _checked(origin, key, value)

@@ -1,0 +1,298 @@
+"""memories.md: one fenced YAML block of preferences and lessons, with any prose around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice
+from byheart.domain.documents import Deletion, Document, Problem, Settings
+from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spoken
+from byheart.text import fences, lines, yamledit
+from byheart.text.yamlspans import Bare, Broken, Node, flag_of, tree, value_of
+
+NAME = "yaml-block"
+LESSONS = "lessons."
+NOTES_HEADING = "## Non-authoritative notes"
+_BLANK = """```yaml
+saved_memory:
+  version: 1
+  updated: 1970-01-01
+  settings:
+    enabled: true
+    announce_writes: true
+  items: []
+deletions: []
+```
+"""
+_FIELDS = ("key", "value", "added", "source", "confidence", "tags")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """Where the block stands, and its tree with offsets counted in the whole text."""
+
+    body: str
+    offset: int
+    newline: str
+    top: Node
+    memory: Node
+
+
+class YamlBlock:
+    """The dialect of memories.md."""
+
+    name = NAME
+    keeps = frozenset({"text", "kind", "key", "value", "confidence", "tags", "source", "added"})
+
+    def blank(self) -> str:
+        return _BLANK
+
+    def key_of(self, record: Record) -> str | None:
+        return record.key
+
+    def parse(self, text: str) -> Document:
+        """All items of the first block that holds a saved_memory; what cannot be read becomes a problem."""
+        found = fences.yaml_fences(text)
+        if not found:
+            missing = Problem(line=1, rule="no-block", message="there is no fenced yaml block")
+            return Document(text=text, problems=(missing,), intact=False)
+        problems: list[Problem] = []
+        for position, fence in enumerate(found):
+            body = text[fence.start : fence.end]
+            try:
+                top = tree(body)
+            except Broken as broken:
+                rule = "unsupported-yaml" if broken.refused else "broken-yaml"
+                problems.append(Problem(line=fence.line + broken.line, rule=rule, message=broken.message))
+                if "saved_memory" in body:
+                    break
+                continue
+            memory = top.get("saved_memory") if top else None
+            if top is None or memory is None or memory.pairs is None:
+                continue
+            layout = _Layout(body=body, offset=fence.start, newline=lines.break_style(text), top=top, memory=memory)
+            others = [each for index, each in enumerate(found) if index != position]
+            problems += [
+                Problem(line=each.line, rule="several-blocks", message="another yaml block; only one is read")
+                for each in others
+            ]
+            if not fence.closed:
+                problems.append(Problem(line=fence.line, rule="unclosed-block", message="the block is never closed"))
+            return _document(text, fence.line, layout, problems)
+        if not problems:
+            problems.append(Problem(line=found[0].line, rule="no-memory", message="no block holds a saved_memory map"))
+        return Document(text=text, problems=tuple(problems), intact=False)
+
+    def plan(self, document: Document, changes: Sequence[Change], today: date) -> list[Splice]:
+        """The splices for these changes; `updated` is set whenever there is any."""
+        layout = document.layout
+        assert isinstance(layout, _Layout)
+        if not changes:
+            return []
+        body, newline = layout.body, layout.newline
+        splices: list[Splice] = []
+        adds = [_fields(change.record) for change in changes if isinstance(change, Add)]
+        if adds:
+            splices += yamledit.append_entries(body, layout.memory, "items", adds, newline)
+        gone = [_item_at(layout, change.old) for change in changes if isinstance(change, Drop)]
+        splices += yamledit.drop_entries(body, layout.memory, "items", gone)
+        tombstones = [
+            _tombstone(change.old.record, change.reason, today)
+            for change in changes
+            if isinstance(change, Drop) and change.reason is not None
+        ]
+        if tombstones:
+            owner = layout.top
+            if owner.get("deletions") is None and layout.memory.get("deletions") is not None:
+                owner = layout.memory
+            splices += yamledit.append_entries(body, owner, "deletions", tombstones, newline)
+        for change in changes:
+            if isinstance(change, Replace):
+                splices += _replaced(layout, change)
+            elif isinstance(change, Setting):
+                splices += _switched(layout, change)
+        splices += yamledit.set_field(body, layout.memory, "updated", Bare(today.isoformat()), newline)
+        return [Splice(each.start + layout.offset, each.end + layout.offset, each.text) for each in splices]
+
+    def recovered(self, text: str) -> str:
+        """The template, with everything that was in the file below it as notes that nothing reads."""
+        newline = lines.break_style(text)
+        bom = fences.BOM if text.startswith(fences.BOM) else ""
+        old = text.removeprefix(fences.BOM)
+        template = bom + _BLANK.replace("\n", newline)
+        if not old.strip():
+            return template
+        marker = fences.safe_marker(old)
+        tail = "" if old.endswith(("\n", "\r")) else newline
+        heading = f"{newline}{NOTES_HEADING}{newline}{newline}"
+        # A fence keeps every old line as it was, and keeps an old yaml block from counting as a second one.
+        return f"{template}{heading}{marker}text{newline}{old}{tail}{marker}{newline}"
+
+
+def _document(text: str, first_line: int, layout: _Layout, problems: list[Problem]) -> Document:
+    placed = []
+    items = layout.memory.get("items")
+    intact = True
+    if items is not None and items.parts is None and not items.is_null:
+        problems.append(Problem(line=first_line + items.line + 1, rule="bad-items", message="items is not a list"))
+        intact = False
+    for node in (items.parts or []) if items else []:
+        line = first_line + node.line + 1
+        found = _record(node, line, problems)
+        if found is not None:
+            start, end = node.start + layout.offset, node.end + layout.offset
+            placed.append(Placed(record=found, line=line, start=start, end=end))
+    settings = _settings(layout.memory, first_line, problems)
+    seen: dict[str, int] = {}
+    for each in placed:
+        key = each.record.key
+        if key is not None and key in seen:
+            message = f"the key {key!r} stands at line {seen[key]} already; the later entry counts"
+            problems.append(Problem(line=each.line, rule="duplicate-key", message=message))
+        if key is not None:
+            seen[key] = each.line
+    return Document(
+        text=text,
+        placed=tuple(placed),
+        problems=tuple(problems + list(_duplicates(layout.top, first_line))),
+        settings=settings,
+        deletions=tuple(_deletions(layout)),
+        intact=intact,
+        layout=layout,
+    )
+
+
+def _duplicates(node: Node, first_line: int) -> Iterator[Problem]:
+    names: set[str] = set()
+    for key, value in node.pairs or ():
+        name = key.scalar or ""
+        if name in names:
+            message = f"{name!r} is given twice in one map; the last one counts"
+            yield Problem(line=first_line + key.line + 1, rule="duplicate-field", message=message)
+        names.add(name)
+        yield from _duplicates(value, first_line)
+    for part in node.parts or ():
+        yield from _duplicates(part, first_line)
+
+
+def _settings(memory: Node, first_line: int, problems: list[Problem]) -> Settings:
+    node = memory.get("settings")
+    if node is None or node.pairs is None:
+        return Settings()
+    flags = {}
+    for name in ("enabled", "announce_writes"):
+        flag = flag_of(node.get(name), default=True)
+        if flag is None:
+            # A switch that says something unreadable is treated as off: silence is the safe reading.
+            message = f"settings.{name} is neither true nor false; taken as false"
+            problems.append(Problem(line=first_line + node.line + 1, rule="bad-setting", message=message))
+        flags[name] = bool(flag)
+    return Settings(enabled=flags["enabled"], announce_writes=flags["announce_writes"])
+
+
+def _deletions(layout: _Layout) -> Iterator[Deletion]:
+    for owner in (layout.top, layout.memory):
+        node = owner.get("deletions")
+        for part in (node.parts or []) if node else []:
+            if part.pairs is None:
+                continue
+            key, value, removed, reason = (part.get(name) for name in ("key", "value", "removed", "reason"))
+            yield Deletion(
+                key=key.scalar if key else None,
+                value=spoken(value_of(value)) if value else None,
+                removed=_date(removed),
+                reason=reason.scalar if reason else None,
+            )
+
+
+def _record(node: Node, line: int, problems: list[Problem]) -> Record | None:
+    if node.pairs is None:
+        problems.append(Problem(line=line, rule="bad-item", message="an item is not a map of key and value"))
+        return None
+    key, value = node.get("key"), node.get("value")
+    name = key.scalar if key is not None and key.scalar else None
+    if name is None:
+        problems.append(Problem(line=line, rule="no-key", message="an item has no key"))
+    if value is None:
+        problems.append(Problem(line=line, rule="no-value", message="an item has no value"))
+    content = value_of(value) if value is not None else None
+    said = node.get("confidence")
+    confidence = None
+    if said is not None and not said.is_null:
+        try:
+            confidence = Confidence((said.scalar or "").casefold())
+        except ValueError:
+            message = "confidence is none of low, medium, high"
+            problems.append(Problem(line=line, rule="bad-confidence", message=message))
+    tags, source = node.get("tags"), node.get("source")
+    return Record(
+        text=spoken(content),
+        kind=Kind.LESSON if name is not None and name.startswith(LESSONS) else Kind.PREFERENCE,
+        key=name,
+        value=content,
+        confidence=confidence,
+        tags=tuple(part.scalar for part in (tags.parts or []) if part.scalar) if tags else (),
+        source=source.scalar if source is not None and not source.is_null else None,
+        added=_date(node.get("added")),
+    )
+
+
+def _date(node: Node | None) -> date | None:
+    try:
+        return date.fromisoformat((node.scalar or "")[:10]) if node is not None else None
+    except ValueError:
+        return None
+
+
+def _fields(record: Record) -> dict[str, Value]:
+    """A record as the map that the file holds; what is absent is left out."""
+    fields: dict[str, Value] = {
+        "key": record.key,
+        "value": record.value if record.value is not None else record.text,
+        "added": Bare(record.added.isoformat()) if record.added else None,
+        "source": record.source,
+        "confidence": record.confidence.value if record.confidence else None,
+        "tags": list(record.tags) or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _tombstone(record: Record, reason: str, today: date) -> dict[str, Value]:
+    # The value is left out on purpose: a tombstone that repeats the text would not have forgotten it.
+    fields: dict[str, Value] = {"key": record.key} if record.key else {}
+    return {**fields, "removed": Bare(today.isoformat()), "reason": reason}
+
+
+def _item_at(layout: _Layout, old: Placed) -> Node:
+    items = layout.memory.get("items")
+    start = old.start - layout.offset
+    return next(node for node in (items.parts or [] if items else []) if node.start == start)
+
+
+def _replaced(layout: _Layout, change: Replace) -> list[Splice]:
+    node = _item_at(layout, change.old)
+    before, after = _fields(change.old.record), _fields(change.new)
+    splices: list[Splice] = []
+    fresh: list[Splice] = []
+    for name in _FIELDS:
+        if before.get(name) == after.get(name):
+            continue
+        if name not in after:
+            splices += yamledit.drop_field(layout.body, node, name)
+        else:
+            made = yamledit.set_field(layout.body, node, name, after[name], layout.newline)
+            (splices if node.get(name) is not None else fresh).extend(made)
+    return splices + fresh
+
+
+def _switched(layout: _Layout, change: Setting) -> list[Splice]:
+    owner = layout.memory.get("settings")
+    if owner is None or owner.pairs is None:
+        field: Value = {change.name: change.on}
+        return yamledit.set_field(layout.body, layout.memory, "settings", field, layout.newline)
+    return yamledit.set_field(layout.body, owner, change.name, change.on, layout.newline)
+
+
+__all__ = ["LESSONS", "NAME", "NOTES_HEADING", "YamlBlock"]

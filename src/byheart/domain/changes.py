@@ -1,0 +1,87 @@
+"""Changes in three forms: what should differ, which characters differ, in which file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from byheart.domain.records import Placed, Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Add:
+    """A record that the file does not hold yet."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replace:
+    """A record whose fields should differ; only the fields that do are touched."""
+
+    old: Placed
+    new: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """A record that should go. With `reason` None nothing is noted about it in the file."""
+
+    old: Placed
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A switch of the notebook that should differ."""
+
+    name: str
+    on: bool
+
+
+Change = Add | Replace | Drop | Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Replace the characters from start to end by text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def spliced(text: str, splices: Iterable[Splice]) -> str:
+    """The text with all splices made; they must not overlap, and keep their order where they meet."""
+    parts: list[str] = []
+    position = 0
+    for splice in sorted(splices, key=lambda each: (each.start, each.end)):
+        if splice.start < position:
+            raise ValueError("splices overlap")
+        parts += (text[position : splice.start], splice.text)
+        position = splice.end
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+def between(before: str, after: str) -> Splice:
+    """The one splice that turns `before` into `after`: what lies between their common ends."""
+    limit = min(len(before), len(after))
+    head = 0
+    # Halving beats a character loop on long files that differ near the end.
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[:middle] == after[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    head = low
+    low, high = 0, limit - head
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[len(before) - middle :] == after[len(after) - middle :]:
+            low = middle
+        else:
+            high = middle - 1
+    return Splice(head, len(before) - low, after[head : len(after) - low])

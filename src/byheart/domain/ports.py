@@ -1,0 +1,74 @@
+"""The seams: what flows ask of the outside world and of file formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from byheart.domain.changes import Change, Splice
+from byheart.domain.documents import Document
+from byheart.domain.records import Record
+from byheart.domain.results import Finding
+from byheart.domain.roots import Place, Root
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A file as it was read; `text` is None and `digest` empty where there was none."""
+
+    text: str | None
+    digest: str
+
+
+class Files(Protocol):
+    """Text files under chosen folders.
+
+    A write names the digest it was planned against and fails with Conflict when the file differs by then. A reader
+    sees the old text or the new one, never a mix. Nothing outside a place's base is read or written, and no link is
+    followed below it.
+    """
+
+    def read(self, place: Place) -> Snapshot: ...
+
+    def write(self, place: Place, text: str, base: str) -> Snapshot: ...
+
+    def append(self, place: Place, text: str, base: str | None) -> None: ...
+
+    def remove(self, place: Place, base: str) -> None: ...
+
+    def names(self, folder: Place) -> list[str]: ...
+
+    def locked(self, root: Root) -> AbstractContextManager[None]: ...
+
+
+class Scanner(Protocol):
+    """Finds what must not be stored, and blanks it out of texts that leave the store."""
+
+    def findings(self, text: str) -> list[Finding]: ...
+
+    def secrets(self, text: str) -> list[Finding]: ...
+
+    def redacted(self, text: str) -> str: ...
+
+
+class Dialect(Protocol):
+    """A file format. Pure: no clock, no disk, no other dialect. Parsing never raises on content."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def keeps(self) -> frozenset[str]: ...
+
+    def blank(self) -> str: ...
+
+    def parse(self, text: str) -> Document: ...
+
+    def plan(self, document: Document, changes: Sequence[Change], today: date) -> list[Splice]: ...
+
+    def recovered(self, text: str) -> str: ...
+
+    def key_of(self, record: Record) -> str | None: ...

@@ -1,0 +1,101 @@
+"""A record: one atomic memory, and where it stands in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+Triple = tuple[str, str, str]
+
+NEEDS_CONFIRMATION = "needs-confirmation"
+CONFLICT = "conflict"
+
+
+class Kind(StrEnum):
+    """What sort of memory a record is; the order of rules in a brief follows the last three."""
+
+    LESSON = "lesson"
+    PREFERENCE = "preference"
+    RULE = "rule"
+    CONSTRAINT = "constraint"
+
+
+class Confidence(StrEnum):
+    """How strong the support is for applying a record across sessions."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+    @property
+    def rank(self) -> int:
+        return ("low", "medium", "high").index(self.value)
+
+    def raised(self) -> Confidence:
+        return Confidence.MEDIUM if self is Confidence.LOW else Confidence.HIGH
+
+    def lowered(self) -> Confidence:
+        return Confidence.MEDIUM if self is Confidence.HIGH else Confidence.LOW
+
+
+class Signal(StrEnum):
+    """How a candidate came to us: said outright, repeated, or inferred."""
+
+    EXPLICIT = "explicit user preference"
+    CONFIRMED = "confirmed by the user"
+    REPEATED = "repeated signal"
+    INFERRED = "inferred"
+
+
+class Scope(StrEnum):
+    """Where a record belongs: this project, or everywhere."""
+
+    LOCAL = "local"
+    GLOBAL = "global"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One atomic memory. A field that a format cannot spell is None, empty or 1 there."""
+
+    text: str
+    kind: Kind = Kind.PREFERENCE
+    key: str | None = None
+    value: Value = None
+    triple: Triple | None = None
+    weight: int = 1
+    confidence: Confidence | None = None
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    added: date | None = None
+
+    @property
+    def needs_confirmation(self) -> bool:
+        return self.confidence is Confidence.LOW or NEEDS_CONFIRMATION in self.tags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A record with its place: 1-based line, and the character span that holds it."""
+
+    record: Record
+    line: int
+    start: int
+    end: int
+
+
+def spoken(value: Value) -> str:
+    """A value as a person would read it on one line."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return ""
+        case dict():
+            return "; ".join(f"{name}: {spoken(part)}" for name, part in value.items())
+        case list():
+            return ", ".join(spoken(part) for part in value)
+        case _:
+            return str(value)

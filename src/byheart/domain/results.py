@@ -1,0 +1,133 @@
+"""What the doors give back: receipts, hits, findings, verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from byheart.domain.records import Confidence, Record, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong: which rule, where; never the matched value itself."""
+
+    rule: str
+    message: str
+    place: str | None = None
+    line: int | None = None
+    column: int | None = None
+    severity: str = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A record that was found: its handle, its file and line, and how well it fits."""
+
+    id: str
+    record: Record
+    scope: Scope
+    dialect: str
+    path: str
+    line: int
+    score: float = 0.0
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a write did, where, what the format could not keep, and how to undo it."""
+
+    id: str
+    action: str
+    scope: Scope
+    dialect: str
+    path: str
+    record: Record | None
+    handle: str | None = None
+    line: int | None = None
+    lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    announce: bool = True
+    remove_with: str | None = None
+    undo_with: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One test of the capture policy and what it said."""
+
+    test: str
+    passed: bool
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a candidate may be stored without being asked for, and with what confidence."""
+
+    stored: bool
+    confidence: Confidence
+    tags: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One line of a root's history."""
+
+    id: str
+    at: str
+    action: str
+    dialect: str
+    path: str
+    handle: str | None
+    undoable: bool
+    undone: bool
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Records found, and what was wrong with the files they came from."""
+
+    hits: tuple[Hit, ...]
+    problems: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileView:
+    """The Active Profile: what a session should know about its user, bounded."""
+
+    enabled: bool
+    bullets: tuple[Hit, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """A text in another format, and the fields that did not survive."""
+
+    text: str
+    records: int
+    lost: tuple[tuple[str, tuple[str, ...]], ...]
+    problems: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """How an import went, row by row."""
+
+    receipts: tuple[Receipt, ...]
+    skipped: tuple[tuple[int, str], ...]
+    problems: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """One line of `doctor`: what was looked at and how it stands (ok, warning, failure)."""
+
+    subject: str
+    state: str
+    detail: str

@@ -1,0 +1,43 @@
+"""Roots and places: which folder a scope's memory lives in, and which files it has there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from byheart.domain.records import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file: a base folder that the user chose, and a relative path that may not leave it."""
+
+    base: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.base.rstrip('/')}/{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project's identity: the same for every worktree of a repository, and for clones of one remote."""
+
+    id: str
+    name: str
+    folder: str
+    remote: str | None = None
+    common_folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One scope's memory: its own folder for lock, log and backups, and its documents by dialect name."""
+
+    scope: Scope
+    folder: Place
+    documents: Mapping[str, Place]
+
+    def own(self, name: str) -> Place:
+        """A file of our own (lock, log, tombstones) in this root's `.byheart` folder."""
+        return Place(self.folder.base, f"{self.folder.path}/.byheart/{name}".lstrip("/"))

@@ -1,0 +1,1 @@
+"""The stories behind each door of Memory; they talk to ports only."""

@@ -1,0 +1,128 @@
+"""check and doctor: what is wrong with the memory, and with the machine under it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byheart.domain.documents import Document
+from byheart.domain.errors import ByheartError
+from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Scope, spoken
+from byheart.domain.results import Checkup, Finding
+from byheart.domain.roots import Place
+from byheart.flows import ledger
+from byheart.flows.desk import Desk, Opened, every
+from byheart.flows.exchange import read_foreign
+from byheart.flows.write import PROFILE, RULES
+from byheart.policies import foreign, forgetting, opposition
+
+
+def check(desk: Desk, scopes: Sequence[Scope]) -> list[Finding]:
+    """Everything wrong with the files of these scopes; nothing is changed."""
+    documents, findings = every(desk, scopes, (PROFILE, RULES))
+    for each in documents:
+        if each.exists:
+            findings += _about(desk, each)
+    return findings
+
+
+def check_file(desk: Desk, place: Place) -> list[Finding]:
+    """Everything wrong with one file, whatever format it has."""
+    found = read_foreign(desk, place, None)
+    findings = [
+        Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
+    ]
+    text = desk.files.read(place).text or ""
+    findings += _scanned(desk, place, text)
+    if found.format in desk.dialects:
+        findings += _entries(desk, place, desk.dialects[foreign.detect(str(place), text)].parse(text))
+    return findings
+
+
+def _about(desk: Desk, each: Opened) -> list[Finding]:
+    found = _scanned(desk, each.place, each.document.text)
+    found += _entries(desk, each.place, each.document)
+    salt, stones = desk.salt(), ledger.tombstones(desk, each.root)
+    for placed in each.document.placed:
+        record = placed.record
+        stone = forgetting.blocks(stones, salt, record.key, (record.text, spoken(record.value)))
+        if stone is not None and (record.added is None or record.added.isoformat() < stone.removed):
+            message = f"{record.key or 'an entry'} was forgotten on {stone.removed}, yet it stands here"
+            found.append(Finding(rule="forgotten", message=message, place=str(each.place), line=placed.line))
+    return found
+
+
+def _scanned(desk: Desk, place: Place, text: str) -> list[Finding]:
+    return [
+        Finding(
+            rule=each.rule, message=f"the text {each.message}", place=str(place), line=each.line, column=each.column
+        )
+        for each in desk.scanner.findings(text)
+        if each.severity != "command"
+    ]
+
+
+def _entries(desk: Desk, place: Place, document: Document) -> list[Finding]:
+    found = []
+
+    def add(rule: str, line: int, message: str, severity: str = "warning") -> None:
+        found.append(Finding(rule=rule, message=message, place=str(place), line=line, severity=severity))
+
+    today = desk.clock().date()
+    for placed in document.placed:
+        record = placed.record
+        name = record.key or "an entry"
+        if record.confidence is Confidence.LOW and NEEDS_CONFIRMATION not in record.tags:
+            add("untagged-low", placed.line, f"{name} has low confidence but no {NEEDS_CONFIRMATION} tag")
+        if len(record.text) > desk.limits.record_characters:
+            add("too-long", placed.line, f"{name} is {len(record.text)} characters long")
+        if (
+            record.added
+            and (today - record.added).days > desk.limits.stale_days
+            and record.confidence is not Confidence.HIGH
+        ):
+            add("stale", placed.line, f"{name} is older than {desk.limits.stale_days} days and was never confirmed")
+    standing = opposition.standing(document.placed)
+    for loser, master in sorted(standing.overruled.items()):
+        lines = document.placed[loser].line, document.placed[master].line
+        add("overruled", lines[0], f"line {lines[1]} opposes and overrules this entry")
+    for first, second in standing.undecided:
+        add("conflict", document.placed[second].line, f"this may contradict line {document.placed[first].line}")
+    return found
+
+
+def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
+    """The state of every root, after what the machine says about itself."""
+    found = list(machine)
+    for scope, root in desk.roots.items():
+        for name, place in root.documents.items():
+            subject = f"{scope.value} {place.path.rsplit('/', 1)[-1]}"
+            try:
+                documents, problems = every(desk, [scope], [name])
+            except ByheartError as error:
+                found.append(Checkup(subject=subject, state="failure", detail=str(error)))
+                continue
+            if not documents:
+                found.append(Checkup(subject=subject, state="failure", detail=problems[0].message))
+            elif not documents[0].exists:
+                found.append(Checkup(subject=subject, state="ok", detail=f"{place} (not there yet)"))
+            else:
+                count = len(documents[0].document.placed)
+                detail = f"{place}: {count} entr{'y' if count == 1 else 'ies'}"
+                issues = check(desk, [scope]) if name == PROFILE else problems
+                mine = [each for each in issues if each.place == str(place)]
+                state = "warning" if mine else "ok"
+                found.append(
+                    Checkup(
+                        subject=subject,
+                        state=state,
+                        detail=detail + (f", {len(mine)} findings (byheart check)" if mine else ""),
+                    )
+                )
+        entries = ledger.entries(desk, root)
+        stones = ledger.tombstones(desk, root)
+        found.append(
+            Checkup(
+                subject=f"{scope.value} history", state="ok", detail=f"{len(entries)} changes, {len(stones)} forgotten"
+            )
+        )
+    return found

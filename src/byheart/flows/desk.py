@@ -1,0 +1,103 @@
+"""What every story has at hand: the ports, the roots, the clock and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from byheart.domain.documents import Document
+from byheart.domain.errors import Unreadable
+from byheart.domain.limits import Limits
+from byheart.domain.ports import Dialect, Files, Scanner
+from byheart.domain.records import Scope
+from byheart.domain.results import Finding, Hit
+from byheart.domain.roots import Place, Project, Root
+from byheart.text.likeness import normalised
+from byheart.text.slugs import short_digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """The tools of one command. `roots` is ordered: the project's own first."""
+
+    files: Files
+    scanner: Scanner
+    dialects: Mapping[str, Dialect]
+    roots: Mapping[Scope, Root]
+    project: Project
+    limits: Limits
+    clock: Callable[[], datetime]
+    token: Callable[[], str]
+    salt: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A document of a root, as it stands on disk now."""
+
+    root: Root
+    dialect: Dialect
+    place: Place
+    document: Document
+    exists: bool
+
+
+def opened(desk: Desk, root: Root, name: str) -> Opened:
+    """Read and parse one document; one that does not exist reads as the blank it would start from."""
+    dialect, place = desk.dialects[name], root.documents[name]
+    snapshot = desk.files.read(place)
+    text = snapshot.text if snapshot.text is not None else dialect.blank()
+    return Opened(
+        root=root, dialect=dialect, place=place, document=dialect.parse(text), exists=snapshot.text is not None
+    )
+
+
+def every(desk: Desk, scopes: Iterable[Scope], names: Iterable[str]) -> tuple[list[Opened], list[Finding]]:
+    """All documents of these scopes and formats; one that cannot be read becomes a problem, the others still count."""
+    found, problems = [], []
+    for scope in scopes:
+        for name in names:
+            try:
+                found.append(opened(desk, desk.roots[scope], name))
+            except Unreadable as error:
+                problems.append(
+                    Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
+                )
+    for each in found:
+        problems += [
+            Finding(rule=problem.rule, message=problem.message, place=str(each.place), line=problem.line)
+            for problem in each.document.problems
+        ]
+    return found, problems
+
+
+def hits(each: Opened) -> list[Hit]:
+    """The document's records with their handles. Entries that would share one are told apart by a number."""
+    seen: dict[str, int] = {}
+    found = []
+    for placed in each.document.placed:
+        handle = handle_of(each.root.scope, each.dialect.name, placed.record.key, placed.record.text)
+        seen[handle] = seen.get(handle, 0) + 1
+        unique = handle if seen[handle] == 1 else f"{handle}-{seen[handle]}"
+        found.append(
+            Hit(
+                id=unique,
+                record=placed.record,
+                scope=each.root.scope,
+                dialect=each.dialect.name,
+                path=str(each.place),
+                line=placed.line,
+            )
+        )
+    return found
+
+
+def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
+    """A record's short name: the same on every machine and after every edit that keeps its key."""
+    return short_digest(scope.value, dialect, key if key is not None else normalised(text))
+
+
+def without_secrets(desk: Desk, found: Sequence[Hit]) -> list[Hit]:
+    """The hits with any secret that a person put into the file by hand blanked out."""
+    return [replace(hit, record=replace(hit.record, text=desk.scanner.redacted(hit.record.text))) for hit in found]

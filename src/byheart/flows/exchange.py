@@ -1,0 +1,163 @@
+"""import, export and convert: the same records in other spellings, with what is lost said aloud."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date
+
+from byheart.domain.changes import Add, spliced
+from byheart.domain.errors import BadInput, ByheartError, NothingFound, Refused
+from byheart.domain.ports import Dialect
+from byheart.domain.records import Record, Scope, Signal
+from byheart.domain.results import Conversion, Finding, Imported
+from byheart.domain.roots import Place
+from byheart.flows import ledger
+from byheart.flows.desk import Desk, every
+from byheart.flows.write import PROFILE, RULES, Request, lost, remember
+from byheart.policies import foreign, forgetting
+from byheart.policies.foreign import Foreign
+
+
+def read_foreign(desk: Desk, place: Place, fmt: str | None) -> Foreign:
+    """The records of a file in any format we know. Raises BadInput where it does not exist or has none of them."""
+    text = desk.files.read(place).text
+    if text is None:
+        raise BadInput(f"{place} does not exist; name a file to read")
+    return parse_foreign(desk, str(place), text, fmt)
+
+
+def parse_foreign(desk: Desk, name: str, text: str, fmt: str | None) -> Foreign:
+    """The records of a text in any format we know."""
+    kind = fmt or foreign.detect(name, text)
+    match kind:
+        case "triples-verbose":
+            return foreign.verbose(text)
+        case "sentences":
+            return foreign.sentences(text)
+        case "json":
+            return _exported(name, text)
+    document = desk.dialects[kind].parse(text)
+    records = tuple((each.line, each.record) for each in document.placed)
+    return Foreign(format=kind, records=records, problems=document.problems)
+
+
+def _exported(name: str, text: str) -> Foreign:
+    try:
+        raw = json.loads(text)
+        rows = raw["records"]
+        records = tuple((number, ledger.from_fields(row)) for number, row in enumerate(rows, start=1))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{name} is not a byheart export: {error}") from None
+    return Foreign(format="json", records=records, problems=())
+
+
+def import_(
+    desk: Desk, place: Place, fmt: str | None, *, to: str | None, scope: Scope, dry_run: bool, forgotten_too: bool
+) -> Imported:
+    """Store every record of a file that may be stored; the others are named with the reason."""
+    found = read_foreign(desk, place, fmt)
+    root = desk.roots[scope]
+    stones, salt = ledger.tombstones(desk, root), desk.salt()
+    receipts, skipped = [], []
+    for line, record in found.records:
+        name = to or (RULES if record.triple is not None and found.format != "sentences" else None)
+        request = _request(record, name, scope)
+        try:
+            if not forgotten_too and forgetting.blocks(stones, salt, record.key, (record.text,)):
+                raise Refused("it was forgotten here; --include-forgotten brings it back")
+            if dry_run:
+                findings = desk.scanner.findings(record.text)
+                if any(finding.severity != "command" for finding in findings):
+                    raise Refused(f"its text {findings[0].message} [{findings[0].rule}]")
+                continue
+            receipts.append(remember(desk, request))
+        except ByheartError as error:
+            if error.exit_code not in (2, 3):
+                raise
+            skipped.append((line, str(error)))
+    problems = tuple(
+        Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
+    )
+    if not found.records and not problems:
+        raise NothingFound(f"{place} holds no memories")
+    return Imported(receipts=tuple(receipts), skipped=tuple(skipped), problems=problems)
+
+
+def _request(record: Record, name: str | None, scope: Scope) -> Request:
+    return Request(
+        text=record.text,
+        kind=record.kind,
+        key=record.key if record.key and "|" not in record.key else None,
+        value=record.value,
+        triple=record.triple,
+        to=name,
+        scope=scope,
+        signal=_signal(record),
+        tags=record.tags,
+        source=record.source or "imported",
+        confidence=record.confidence,
+        added=record.added,
+        weight=record.weight,
+    )
+
+
+def _signal(record: Record) -> Signal:
+    said = (record.source or "").casefold()
+    if "inferred" in said:
+        return Signal.INFERRED
+    return Signal.REPEATED if "repeat" in said else Signal.EXPLICIT
+
+
+def convert(desk: Desk, place: Place, fmt: str | None, target: str) -> Conversion:
+    """A file's records as a text in another format; nothing is written."""
+    found = read_foreign(desk, place, fmt)
+    problems = [
+        Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
+    ]
+    return _converted(desk, [record for _, record in found.records], target, problems)
+
+
+def export(desk: Desk, scopes: Sequence[Scope], target: str) -> Conversion:
+    """All records of these scopes as one text."""
+    documents, problems = every(desk, scopes, (PROFILE, RULES))
+    records = [placed.record for each in documents for placed in each.document.placed]
+    if not records:
+        raise NothingFound("there are no memories to export")
+    return _converted(desk, records, target, problems)
+
+
+def _converted(desk: Desk, records: list[Record], target: str, problems: list[Finding]) -> Conversion:
+    kept: list[Record] = []
+    for record in records:
+        findings = desk.scanner.secrets(f"{record.key or ''} = {record.text}")
+        if findings:
+            rule = findings[0].rule
+            problems.append(Finding(rule=rule, message=f"left out: it {findings[0].message}", place=record.key))
+        else:
+            kept.append(record)
+    if target == "json":
+        rows = [ledger.as_fields(record) for record in kept]
+        text = json.dumps({"byheart": 1, "records": rows}, ensure_ascii=False, indent=2) + "\n"
+        return Conversion(text=text, records=len(kept), lost=(), problems=tuple(problems))
+    dialect = desk.dialects[target]
+    text, losses = _spelled(dialect, kept, desk.clock().date())
+    return Conversion(text=text, records=len(kept), lost=losses, problems=tuple(problems))
+
+
+def _spelled(
+    dialect: Dialect, records: list[Record], today: date
+) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+    fitted: list[Record] = []
+    losses = []
+    taken: list[str] = []
+    for record in records:
+        each = foreign.fitted(record, dialect.name, taken)
+        taken.append(each.key or "")
+        fitted.append(each)
+        missing = lost(dialect.keeps, record, frozenset({"triple", "value"} if record.triple else {"key"}))
+        if missing:
+            losses.append((record.key or record.text, missing))
+    document = dialect.parse(dialect.blank())
+    changes = [Add(record=each) for each in fitted]
+    return spliced(document.text, dialect.plan(document, changes, today)), tuple(losses)

@@ -1,0 +1,166 @@
+"""Looking: recall, list, show, the Active Profile and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from byheart.domain.documents import Document
+from byheart.domain.errors import Environment, Unnatural
+from byheart.domain.records import Kind, Record, Scope
+from byheart.domain.results import Finding, Hit, Listing, ProfileView
+from byheart.flows.commit import commit
+from byheart.flows.desk import Desk, Opened, every, hits, opened, without_secrets
+from byheart.flows.write import PROFILE, RULES, find_one, is_enabled
+from byheart.policies import briefing, opposition, ranking
+from byheart.policies.merging import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One file as a person may see it."""
+
+    scope: Scope
+    dialect: str
+    path: str
+    exists: bool
+    text: str
+    problems: tuple[Finding, ...]
+
+
+def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> Listing:
+    """The records that fit a query, best first."""
+    documents, problems = every(desk, scopes, (PROFILE, RULES))
+    found = ranking.found(query, [hit for each in documents for hit in _noted(each)], most)
+    return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
+
+
+def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kind | None, tag: str | None) -> Listing:
+    """Every record of these scopes and formats, in file order, filtered."""
+    documents, problems = every(desk, scopes, names)
+    found = [
+        hit
+        for each in documents
+        for hit in _noted(each)
+        if (kind is None or hit.record.kind is kind) and (tag is None or tag in hit.record.tags)
+    ]
+    return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
+
+
+def _noted(each: Opened) -> list[Hit]:
+    """The document's hits, each with a note where another entry overrules it."""
+    found = hits(each)
+    if each.dialect.name != RULES:
+        return found
+    standing = opposition.standing(each.document.placed)
+    for loser, master in standing.overruled.items():
+        found[loser] = replace(found[loser], note=f"overruled by {found[master].id} (line {found[master].line})")
+    return found
+
+
+def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
+    """All files of these scopes as they are, secrets blanked out. Works while memory is switched off."""
+    pages = []
+    for scope in scopes:
+        for name, place in desk.roots[scope].documents.items():
+            documents, problems = every(desk, [scope], [name])
+            document = documents[0] if documents else None
+            pages.append(
+                Page(
+                    scope=scope,
+                    dialect=name,
+                    path=str(place),
+                    exists=document.exists if document else True,
+                    text=desk.scanner.redacted(document.document.text) if document and document.exists else "",
+                    problems=tuple(problems),
+                )
+            )
+    return pages
+
+
+def show_one(desk: Desk, selector: str, scope: Scope | None) -> Hit:
+    """One record in full."""
+    return without_secrets(desk, [find_one(desk, selector, scope)])[0]
+
+
+def profile(desk: Desk, scopes: Sequence[Scope]) -> ProfileView:
+    """The Active Profile. A notebook that is missing or broken is created or recovered first, as at every activation."""
+    local = desk.roots[Scope.LOCAL]
+    notes: list[str] = []
+    if not desk.limits.enabled:
+        return ProfileView(enabled=False, bullets=(), notes=("memory is switched off in the configuration",))
+    notes += _activated(desk)
+    if not is_enabled(desk, local):
+        note = f"memory is switched off in {local.documents[PROFILE]}"
+        return ProfileView(enabled=False, bullets=(), notes=(*notes, note))
+    documents, problems = every(desk, scopes, [PROFILE])
+    # A notebook that is switched off lends nothing to the profile, whichever scope it has.
+    documents = [each for each in documents if each.document.settings.enabled]
+    candidates, unfit = _fit(desk, [hit for each in documents for hit in hits(each)])
+    bullets, left_out = briefing.active_profile(candidates, desk.limits.profile_bullets)
+    return ProfileView(
+        enabled=True,
+        bullets=tuple(bullets),
+        left_out=(*unfit, *left_out),
+        notes=tuple(notes),
+        problems=tuple(problems),
+    )
+
+
+def _activated(desk: Desk) -> list[str]:
+    root = desk.roots[Scope.LOCAL]
+    try:
+        each = opened(desk, root, PROFILE)
+        if each.exists and each.document.intact:
+            return []
+        done = commit(desk, root, PROFILE, _nothing, create=True)
+    except (Environment, Unnatural) as error:
+        return [f"the notebook could not be set up: {error}"]
+    if done.recovered:
+        return [
+            f"{each.place} had no readable block and was recovered; the old content is below it (byheart undo {done.id})"
+        ]
+    return []
+
+
+def _nothing(document: Document) -> Decision:
+    del document
+    return Decision(changes=(), action="created", record=Record(text=""))
+
+
+def _fit(desk: Desk, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, str]]]:
+    """What may be handed to an agent: a person can write anything into the file, so it is scanned on the way out too."""
+    fit, unfit = [], []
+    for hit in found:
+        findings = [
+            each for each in desk.scanner.findings(f"{hit.record.key}: {hit.record.text}") if each.severity != "command"
+        ]
+        if findings:
+            unfit.append((hit.record.key or hit.id, f"its text {findings[0].message} [{findings[0].rule}]"))
+        else:
+            fit.append(hit)
+    return fit, unfit
+
+
+def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
+    """The three to seven rules of these scopes that matter most; overruled ones are not among them."""
+    if not is_enabled(desk, desk.roots[Scope.LOCAL]):
+        return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is switched off", severity="note"),))
+    documents, problems = every(desk, scopes, [RULES])
+    ranked = []
+    for order, each in enumerate(documents):
+        by_line = {hit.line: hit for hit in hits(each)}
+        for placed in briefing.standing_rules(each.document):
+            kind, weight, line = ranking.rule_order(placed)
+            ranked.append(((kind, weight, order, line), by_line[placed.line]))
+    ranked.sort(key=lambda pair: pair[0])
+    most = max(briefing.LEAST_RULES, min(briefing.MOST_RULES, desk.limits.rules_shown))
+    chosen: list[Hit] = []
+    for _, hit in ranked:
+        chosen += _fit(desk, [hit])[0]
+        if len(chosen) == most:
+            break
+    return Listing(hits=tuple(chosen), problems=tuple(problems))
+
+
+__all__ = ["Page", "listing", "profile", "recall", "rules", "show", "show_one"]

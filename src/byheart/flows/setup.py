@@ -1,0 +1,66 @@
+"""init: the notebook for this project, at home or in the repository."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from byheart.domain.documents import Document
+from byheart.domain.records import Record, Scope
+from byheart.domain.roots import Place
+from byheart.flows import ledger
+from byheart.flows.commit import commit
+from byheart.flows.desk import Desk
+from byheart.flows.write import PROFILE, RULES
+from byheart.policies.merging import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """Where things lie now, and what was done to get there."""
+
+    project: str
+    documents: tuple[tuple[str, str], ...]
+    done: tuple[str, ...]
+
+
+def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
+    """Create what is missing; with `in_repo`, in the repository, taking along what the home folder holds."""
+    root = desk.roots[Scope.LOCAL]
+    done: list[str] = []
+    if in_repo:
+        for name, target in in_repo.items():
+            done += _moved(desk, name, root.documents[name], target)
+        root = replace(root, documents={**root.documents, **in_repo})
+    outcome = commit(desk, root, PROFILE, _nothing, create=True)
+    if outcome.created:
+        done.append(f"created {root.documents[PROFILE]}")
+    if outcome.recovered:
+        done.append(f"recovered {root.documents[PROFILE]}; the old content is below the block")
+    return Ready(
+        project=desk.project.name,
+        documents=tuple((name, str(place)) for name, place in root.documents.items()),
+        done=tuple(done),
+    )
+
+
+def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
+    """Put a document where the repository has it, unless it is there already."""
+    there, here = desk.files.read(target), desk.files.read(source) if source != target else None
+    if there.text is not None:
+        return [f"{target} was there already"]
+    if here is None or here.text is None:
+        if name == RULES:
+            desk.files.write(target, "", "")
+            return [f"created {target}"]
+        return []
+    root = desk.roots[Scope.LOCAL]
+    with desk.files.locked(root):
+        ledger.back_up(desk, root, source, here.text)
+        desk.files.write(target, here.text, "")
+        desk.files.remove(source, here.digest)
+    return [f"moved {source} to {target}"]
+
+
+def _nothing(document: Document) -> Decision:
+    del document
+    return Decision(changes=(), action="created", record=Record(text=""))

@@ -1,0 +1,1 @@
+"""Translators in front of Memory: the command line now, others later."""

@@ -1,0 +1,102 @@
+"""Commands that move memories between formats: import, export, convert."""
+
+from __future__ import annotations
+
+import click
+
+from byheart.domain.records import Scope
+from byheart.domain.results import Conversion
+from byheart.interfaces.cli import frame
+from byheart.interfaces.render import receipt_line
+from byheart.policies.foreign import FORMATS
+from byheart.wiring import Opened, place_of
+
+_TARGETS = ("json", *frame.NOTEBOOKS)
+
+
+@click.command(
+    "import", epilog=frame.examples("byheart import old/memories.ndjson", "byheart import notes.md --dry-run")
+)
+@click.argument("file")
+@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
+@click.option("--to", type=click.Choice(list(frame.NOTEBOOKS)), help="The notebook to write to.")
+@click.option("--dry-run", is_flag=True, help="Say what would be skipped; store nothing.")
+@click.option("--include-forgotten", is_flag=True, help="Also store what was forgotten here.")
+@frame.scope_option
+@frame.json_option
+def import_(
+    file: str,
+    fmt: str | None,
+    to: str | None,
+    dry_run: bool,
+    include_forgotten: bool,
+    scope: str | None,
+    as_object: bool,
+) -> int:
+    """Store the memories of another file: memories.md, any generation of memories.ndjson, sentences, or an export."""
+    opened = frame.opened()
+    done = opened.memory.import_(
+        place_of(file, frame.folder()),
+        fmt=fmt,
+        to=frame.NOTEBOOKS[to] if to else None,
+        scope=Scope(scope or "local"),
+        dry_run=dry_run,
+        forgotten_too=include_forgotten,
+    )
+    frame.problems(done.problems)
+    if as_object:
+        frame.put(done)
+    else:
+        for receipt in done.receipts:
+            frame.say(receipt_line(receipt))
+        for line, why in done.skipped:
+            frame.note(f"skipped line {line}: {why}")
+        frame.note(f"{len(done.receipts)} stored, {len(done.skipped)} skipped, {len(done.problems)} unreadable")
+    return 0 if done.receipts or dry_run else 3
+
+
+@click.command(
+    epilog=frame.examples("byheart export > memories.json", "byheart export --format rules --out rules.ndjson")
+)
+@click.option(
+    "--format", "target", type=click.Choice(_TARGETS), default="json", show_default=True, help="How to spell it."
+)
+@click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
+@frame.scope_option
+@frame.json_option
+def export(target: str, out: str | None, scope: str | None, as_object: bool) -> None:
+    """Print all memories as one text, and on stderr what the format cannot keep."""
+    opened = frame.opened()
+    _deliver(opened, opened.memory.export(_target(target), scopes=frame.scopes_of(scope)), out, as_object)
+
+
+@click.command(
+    epilog=frame.examples("byheart convert memories.ndjson --to profile", "byheart convert memories.md --to json")
+)
+@click.argument("file")
+@click.option("--to", "target", type=click.Choice(_TARGETS), required=True, help="The format to spell it in.")
+@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
+@click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
+@frame.json_option
+def convert(file: str, target: str, fmt: str | None, out: str | None, as_object: bool) -> None:
+    """Print a memory file in another format, and on stderr what is lost; FILE stays as it is."""
+    opened = frame.opened()
+    _deliver(opened, opened.memory.convert(place_of(file, frame.folder()), _target(target), fmt=fmt), out, as_object)
+
+
+def _target(name: str) -> str:
+    return frame.NOTEBOOKS.get(name, name)
+
+
+def _deliver(opened: Opened, done: Conversion, out: str | None, as_object: bool) -> None:
+    frame.problems(done.problems)
+    if out:
+        opened.write_new(place_of(out, frame.folder()), done.text)
+    if as_object:
+        frame.put(done)
+    elif not out:
+        click.echo(done.text, nl=False)
+    for name, fields in done.lost:
+        frame.note(f"lost: {name}: {', '.join(fields)}")
+    if out:
+        frame.note(f"{done.records} memories written to {out}")

@@ -1,0 +1,192 @@
+"""Commands that only look: recall, show, list, profile, rules, log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from byheart.domain.records import Kind, Scope
+from byheart.domain.results import Finding, Listing
+from byheart.interfaces.cli import frame
+from byheart.interfaces.render import hit_line, record_lines, statement, table
+
+
+def _ended(listing: Listing, empty: str) -> int:
+    """Exit code of a listing: 0 with results, 5 when files could not be read, 1 when there is nothing."""
+    if listing.hits:
+        return 0
+    broken = [
+        each
+        for each in listing.problems
+        if each.rule in ("unreadable", "broken-yaml", "unsupported-yaml", "no-block", "no-memory", "bad-items")
+    ]
+    if broken:
+        return 5
+    frame.note(f"byheart: {empty}")
+    return 1
+
+
+@click.command(epilog=frame.examples('byheart recall "how do we run the tests"'))
+@click.argument("query", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1, 100), help="How many results at most.")
+@frame.scope_option
+@frame.json_option
+def recall(query: tuple[str, ...], limit: int | None, scope: str | None, as_object: bool) -> int:
+    """Find memories by words, best first."""
+    opened = frame.opened()
+    found = opened.memory.recall(" ".join(query), scopes=frame.scopes_of(scope), most=limit)
+    frame.problems(found.problems)
+    if as_object:
+        frame.put(found)
+        return _ended(found, "nothing fits")
+    for hit in found.hits:
+        frame.say(hit_line(hit))
+        frame.say(f"          {hit.path}:{hit.line}")
+    return _ended(found, "nothing fits")
+
+
+@click.command(
+    "list",
+    epilog=frame.examples("byheart list", "byheart list --kind constraint", "byheart list --tag needs-confirmation"),
+)
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="Only this kind.")
+@click.option("--tag", help="Only entries with this tag.")
+@click.option("--notebook", type=click.Choice(list(frame.NOTEBOOKS)), help="Only this notebook.")
+@frame.scope_option
+@frame.json_option
+def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | None, as_object: bool) -> int:
+    """List memories, a line each."""
+    opened = frame.opened()
+    names: Sequence[str] = [frame.NOTEBOOKS[notebook]] if notebook else ["yaml-block", "triples"]
+    found = opened.memory.list(
+        scopes=frame.scopes_of(scope), notebooks=names, kind=Kind(kind) if kind else None, tag=tag
+    )
+    frame.problems(found.problems)
+    if as_object:
+        frame.put(found)
+    else:
+        for hit in found.hits:
+            frame.say(hit_line(hit))
+    return _ended(found, "there are no memories here; add one with: byheart remember")
+
+
+@click.command(epilog=frame.examples("byheart show", "byheart show writing.tone"))
+@click.argument("selector", required=False)
+@frame.scope_option
+@frame.json_option
+def show(selector: str | None, scope: str | None, as_object: bool) -> int:
+    """Show the memory files as they are, or one memory in full.
+
+    This works while memory is switched off. Secrets that somebody typed into a file are blanked out.
+    """
+    opened = frame.opened()
+    if selector:
+        hit = opened.memory.find(selector, scope=frame.scope_of(scope))
+        if as_object:
+            frame.put(hit)
+        else:
+            for line in record_lines(hit):
+                frame.say(line)
+        return 0
+    pages = opened.memory.show(scopes=frame.scopes_of(scope))
+    for page in pages:
+        frame.problems(page.problems)
+    if as_object:
+        frame.put(pages)
+        return 0
+    there = [page for page in pages if page.exists]
+    for page in there:
+        frame.say(frame.heading(f"{page.path} ({page.scope.value})", opened))
+        frame.say(page.text.rstrip("\n"))
+        frame.say("")
+    if any(each.rule == "unreadable" for page in pages for each in page.problems):
+        return 5
+    if not there:
+        frame.note("byheart: there are no memory files yet; add a memory with: byheart remember")
+        return 1
+    return 0
+
+
+@click.command(epilog=frame.examples("byheart profile", "byheart profile --explain"))
+@click.option("--explain", is_flag=True, help="Also say what was left out, and why.")
+@frame.scope_option
+@frame.json_option
+def profile(explain: bool, scope: str | None, as_object: bool) -> int:
+    """Show the Active Profile: at most 15 preferences and lessons that apply to a session here.
+
+    Entries of low confidence and entries that wait for confirmation are left out. What the user asks for in the session
+    always wins over the profile.
+    """
+    opened = frame.opened()
+    view = opened.memory.profile(scopes=frame.scopes_of(scope))
+    frame.problems(view.problems)
+    for each in view.notes:
+        frame.note(f"byheart: {each}")
+    if as_object:
+        frame.put(view)
+    else:
+        for hit in view.bullets:
+            frame.say(f"- {statement(hit.record)}")
+        if explain:
+            for name, reason in view.left_out:
+                frame.note(f"left out: {name}: {reason}")
+    if view.bullets or not view.enabled:
+        return 0
+    if any(each.rule == "unreadable" for each in view.problems):
+        return 5
+    frame.note("byheart: the profile is empty; add to it with: byheart remember --key writing.tone concise")
+    return 1
+
+
+@click.command(epilog=frame.examples("byheart rules", "byheart rules --global"))
+@click.option("--all-scopes", is_flag=True, help="This project's rules and the global ones together.")
+@frame.scope_option
+@frame.json_option
+def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
+    """Show the three to seven rules that come before a session.
+
+    Constraints come before rules, rules before preferences; then weight counts, then the newer line. Overruled entries
+    are left out.
+    """
+    opened = frame.opened()
+    scopes = (Scope.LOCAL, Scope.GLOBAL) if all_scopes else (Scope(scope or "local"),)
+    found = opened.memory.rules(scopes=scopes)
+    frame.problems(each for each in found.problems if each.severity != "note")
+    if as_object:
+        frame.put(found)
+    else:
+        for hit in found.hits:
+            weight = f" (weight {hit.record.weight})" if hit.record.weight > 1 else ""
+            frame.say(f"- [{hit.record.kind.value}] {hit.record.text}{weight}")
+    if _disabled(found.problems):
+        frame.note("byheart: memory is switched off")
+        return 0
+    return _ended(found, "there are no rules here; add one with: byheart remember")
+
+
+def _disabled(problems: Sequence[Finding]) -> bool:
+    return any(each.rule == "disabled" for each in problems)
+
+
+@click.command(epilog=frame.examples("byheart log", "byheart log -n 5 --json"))
+@click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many entries.")
+@frame.scope_option
+@frame.json_option
+def log(limit: int, scope: str | None, as_object: bool) -> int:
+    """Show what changed, newest first, with the receipts that undo takes."""
+    opened = frame.opened()
+    entries = opened.memory.log(scope=frame.scope_of(scope) or Scope.LOCAL, most=limit)
+    if as_object:
+        frame.put(entries)
+    else:
+        rows = [
+            (each.id, each.at[:19].replace("T", " "), each.action + (" (undone)" if each.undone else ""), each.summary)
+            for each in entries
+        ]
+        for line in table(rows):
+            frame.say(line)
+    if not entries:
+        frame.note("byheart: nothing has changed yet")
+        return 1
+    return 0

@@ -1,0 +1,100 @@
+"""What all commands share: opening the memory, common options, printing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import click
+
+from byheart.domain.errors import BadInput
+from byheart.domain.records import Scope
+from byheart.domain.results import Finding
+from byheart.interfaces.render import as_json, finding_line
+from byheart.wiring import Opened, Surroundings, open_memory
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+NOTEBOOKS = {
+    "profile": "yaml-block",
+    "yaml-block": "yaml-block",
+    "memories.md": "yaml-block",
+    "rules": "triples",
+    "triples": "triples",
+    "memories.ndjson": "triples",
+}
+
+
+def opened() -> Opened:
+    """The memory of the folder this command runs in."""
+    given = click.get_current_context().find_root().obj or {}
+    folder = given.get("folder") or os.getcwd()
+    if not os.path.isdir(folder):
+        raise BadInput(f"{folder!r} is not a folder; name an existing one with -C")
+    return open_memory(Surroundings(folder=folder, environment=os.environ, flags=tuple(given.get("flags", ()))))
+
+
+def folder() -> str:
+    """The folder that relative paths on the command line start from."""
+    return os.getcwd()
+
+
+def json_option(command: Command) -> Command:
+    return click.option("--json", "as_object", is_flag=True, help="Print the result as JSON.")(command)
+
+
+def scope_option(command: Command) -> Command:
+    """--local or --global; without either the command chooses."""
+    command = click.option("--global", "scope", flag_value="global", help="Only the memory of all projects.")(command)
+    return click.option("--local", "scope", flag_value="local", default=None, help="Only this project's memory.")(
+        command
+    )
+
+
+def scope_of(name: str | None) -> Scope | None:
+    return Scope(name) if name else None
+
+
+def scopes_of(name: str | None) -> Sequence[Scope]:
+    return (Scope(name),) if name else (Scope.LOCAL, Scope.GLOBAL)
+
+
+def say(line: str) -> None:
+    """A line of the result."""
+    click.echo(line)
+
+
+def note(line: str) -> None:
+    """A line beside the result."""
+    click.echo(line, err=True)
+
+
+def put(value: object) -> None:
+    """The result as JSON."""
+    sys.stdout.write(json.dumps(as_json(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def problems(found: Iterable[Finding]) -> None:
+    """What was wrong with files that were read, on stderr."""
+    for each in found:
+        note(f"byheart: {finding_line(each)}")
+
+
+def heading(text: str, opened_: Opened) -> str:
+    """A heading, bold where the terminal and the user allow it."""
+    return click.style(text, bold=True) if colour(opened_) else text
+
+
+def colour(opened_: Opened) -> bool:
+    wish = opened_.config.text("output.color")
+    if wish == "always":
+        return True
+    return wish == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def examples(*lines: str) -> str:
+    """The epilog that every command has: what to type."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,0 +1,39 @@
+"""From an error to an exit code and a message, once for all interfaces."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+
+from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
+from byheart.interfaces.render import as_json
+
+INTERNAL = 5
+
+
+def told(error: ByheartError, *, as_object: bool) -> int:
+    """Say on stderr what went wrong, as a sentence or as JSON; the exit code."""
+    if as_object:
+        body: dict[str, object] = {"error": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
+        if isinstance(error, Ambiguous):
+            body["matches"] = as_json(error.matches)
+        if isinstance(error, Unsafe):
+            body["findings"] = as_json(error.findings)
+        sys.stderr.write(json.dumps(body, ensure_ascii=False) + "\n")
+    else:
+        sys.stderr.write(f"byheart: {error}\n")
+        if isinstance(error, Ambiguous):
+            for hit in error.matches:
+                sys.stderr.write(f"  {hit.id}  {hit.path}:{hit.line}\n")
+    return error.exit_code
+
+
+def unexpected(error: Exception, *, debug: bool) -> int:
+    """A fault of ours. The traceback may hold memory text, so it is shown only on request."""
+    if debug:
+        traceback.print_exc(file=sys.stderr)
+    else:
+        name = type(error).__name__
+        sys.stderr.write(f"byheart: internal error ({name}); nothing was lost. Set BYHEART_DEBUG=1 to see where\n")
+    return INTERNAL

@@ -1,0 +1,113 @@
+"""Results as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date
+
+from byheart.domain.records import Kind, Record
+from byheart.domain.results import Finding, Hit, Receipt
+
+NOTEBOOK_NAMES = {"yaml-block": "memories.md", "triples": "memories.ndjson"}
+_VERBS = {
+    "added": "Saved",
+    "reinforced": "Reinforced",
+    "replaced": "Updated",
+    "contradicted": "Doubted",
+    "confirmed": "Confirmed",
+    "unchanged": "Unchanged",
+    "forgotten": "Forgotten",
+    "undone": "Undone",
+    "switched": "Changed",
+}
+
+
+def as_json(value: object) -> object:
+    """A result as plain JSON values; records without their empty fields."""
+    if isinstance(value, Record):
+        whole = {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+        return {name: part for name, part in whole.items() if part not in (None, [], "")}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(name): as_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(part) for part in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    return value
+
+
+def statement(record: Record) -> str:
+    """A record in one line: its key where that adds something, and what it says."""
+    text = " ".join(record.text.split())
+    if record.key is None or record.triple is not None or record.kind in (Kind.RULE, Kind.CONSTRAINT):
+        return text
+    return f"{record.key}: {text}"
+
+
+def receipt_line(receipt: Receipt) -> str:
+    """The one-line confirmation: what, in which scope, where, and how to take it back."""
+    verb = _VERBS.get(receipt.action, receipt.action.capitalize())
+    where = receipt.path + (f":{receipt.line}" if receipt.line else "")
+    if receipt.record is None or not receipt.record.text:
+        return f"{verb}: {receipt.handle or 'settings'} ({receipt.scope.value}, {where})"
+    kind = receipt.record.kind.value
+    weight = f", weight {receipt.record.weight}" if receipt.record.weight > 1 else ""
+    ending = f"; remove with: {receipt.remove_with}" if receipt.remove_with else ""
+    return f"{verb}: {statement(receipt.record)} ({receipt.scope.value} {kind}{weight}, {where}){ending}"
+
+
+def hit_line(hit: Hit) -> str:
+    """A record with its handle, its place and what qualifies it."""
+    record = hit.record
+    marks = [hit.scope.value, record.kind.value]
+    if record.confidence:
+        marks.append(record.confidence.value)
+    if record.weight > 1:
+        marks.append(f"weight {record.weight}")
+    marks += record.tags
+    note = f"  [{hit.note}]" if hit.note else ""
+    return f"{hit.id}  {statement(record)}  ({', '.join(marks)}){note}"
+
+
+def record_lines(hit: Hit) -> list[str]:
+    """A record in full, a field a line."""
+    record = hit.record
+    rows: list[tuple[str, object]] = [
+        ("handle", hit.id),
+        ("text", record.text),
+        ("key", record.key),
+        ("kind", record.kind.value),
+        ("triple", " | ".join(record.triple) if record.triple else None),
+        ("weight", record.weight if record.triple else None),
+        ("confidence", record.confidence.value if record.confidence else None),
+        ("tags", ", ".join(record.tags) or None),
+        ("source", record.source),
+        ("added", record.added),
+        ("scope", hit.scope.value),
+        ("stands at", f"{hit.path}:{hit.line}"),
+    ]
+    return [f"{name + ':':<12}{value}" for name, value in rows if value is not None]
+
+
+def finding_line(finding: Finding) -> str:
+    """A finding with its place in front, as compilers print them."""
+    where = finding.place or ""
+    if finding.line:
+        where += f":{finding.line}"
+    if finding.column:
+        where += f":{finding.column}"
+    return f"{where}: {finding.message} [{finding.rule}]" if where else f"{finding.message} [{finding.rule}]"
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows in aligned columns; the last column is not padded."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,135 @@
+"""Memory: the one door. Every interface calls these methods and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byheart.domain.documents import Settings
+from byheart.domain.records import Kind, Scope
+from byheart.domain.results import (
+    Checkup,
+    Conversion,
+    Finding,
+    Hit,
+    Imported,
+    Listing,
+    LogEntry,
+    ProfileView,
+    Receipt,
+    Verdict,
+)
+from byheart.domain.roots import Place
+from byheart.flows import checks, exchange, forget, history, overview, setup, write
+from byheart.flows.desk import Desk, opened
+from byheart.flows.overview import Page
+from byheart.flows.setup import Ready
+from byheart.flows.write import PROFILE, RULES, Request
+
+BOTH = (Scope.LOCAL, Scope.GLOBAL)
+NOTEBOOKS = (PROFILE, RULES)
+
+
+class Memory:
+    """A person's memory as seen from one project: its own notebooks, and the global ones."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def remember(self, request: Request) -> Receipt:
+        """Store one memory where its kind belongs."""
+        return write.remember(self._desk, request)
+
+    def judge(self, request: Request) -> Verdict:
+        """What the capture policy would say, without storing anything."""
+        candidate, _, _ = write.compose(request)
+        return write.verdict_of(self._desk, candidate, request)
+
+    def recall(self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None) -> Listing:
+        """Records that fit a query, best first."""
+        return overview.recall(self._desk, query, scopes, most or self._desk.limits.recall_results)
+
+    def forget(self, selector: str, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
+        """Remove one record for good."""
+        return forget.forget(self._desk, selector, scope, reason)
+
+    def confirm(self, selector: str, *, scope: Scope | None = None) -> Receipt:
+        """Raise one record to high confidence."""
+        return write.confirm(self._desk, selector, scope)
+
+    def profile(self, *, scopes: Sequence[Scope] = BOTH) -> ProfileView:
+        """The Active Profile for a session."""
+        return overview.profile(self._desk, scopes)
+
+    def rules(self, *, scopes: Sequence[Scope] = (Scope.LOCAL,)) -> Listing:
+        """The three to seven rules to put before a session."""
+        return overview.rules(self._desk, scopes)
+
+    def list(
+        self,
+        *,
+        scopes: Sequence[Scope] = BOTH,
+        notebooks: Sequence[str] = NOTEBOOKS,
+        kind: Kind | None = None,
+        tag: str | None = None,
+    ) -> Listing:
+        """Every record, in file order."""
+        return overview.listing(self._desk, scopes, notebooks, kind, tag)
+
+    def show(self, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Page]:
+        """The files as they are."""
+        return overview.show(self._desk, scopes)
+
+    def find(self, selector: str, *, scope: Scope | None = None) -> Hit:
+        """One record, named exactly."""
+        return overview.show_one(self._desk, selector, scope)
+
+    def settings(self, scope: Scope = Scope.LOCAL) -> Settings:
+        """The switches that the notebook carries in itself."""
+        return opened(self._desk, self._desk.roots[scope], PROFILE).document.settings
+
+    def switch(self, name: str, *, on: bool, scope: Scope = Scope.LOCAL) -> Receipt:
+        """Turn one of them on or off."""
+        return write.switch(self._desk, name, on, scope)
+
+    def log(self, *, scope: Scope = Scope.LOCAL, most: int = 20) -> Sequence[LogEntry]:
+        """What changed, newest first."""
+        return history.log(self._desk, scope, most)
+
+    def undo(self, receipt: str | None = None, *, scope: Scope | None = None) -> Receipt:
+        """Take back one change."""
+        return history.undo(self._desk, receipt, scope)
+
+    def import_(
+        self,
+        place: Place,
+        *,
+        fmt: str | None = None,
+        to: str | None = None,
+        scope: Scope = Scope.LOCAL,
+        dry_run: bool = False,
+        forgotten_too: bool = False,
+    ) -> Imported:
+        """Store what a file holds."""
+        return exchange.import_(
+            self._desk, place, fmt, to=to, scope=scope, dry_run=dry_run, forgotten_too=forgotten_too
+        )
+
+    def export(self, target: str, *, scopes: Sequence[Scope] = BOTH) -> Conversion:
+        """Everything as one text."""
+        return exchange.export(self._desk, scopes, target)
+
+    def convert(self, place: Place, target: str, *, fmt: str | None = None) -> Conversion:
+        """A file as a text in another format."""
+        return exchange.convert(self._desk, place, fmt, target)
+
+    def check(self, place: Place | None = None, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Finding]:
+        """What is wrong with the memory, or with one file."""
+        return checks.check_file(self._desk, place) if place else checks.check(self._desk, scopes)
+
+    def doctor(self, machine: Sequence[Checkup]) -> Sequence[Checkup]:
+        """How memory and machine stand."""
+        return checks.doctor(self._desk, machine)
+
+    def init(self, in_repo: dict[str, Place] | None = None) -> Ready:
+        """Set up this project's notebook."""
+        return setup.init(self._desk, in_repo)

@@ -1,0 +1,1 @@
+"""What changes mean: capture, merging, ranking, briefing. Values in, values out."""

@@ -1,0 +1,108 @@
+"""Whether a candidate may be stored unasked: durable, useful, specific and safe, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Signal
+from byheart.domain.results import Finding, Reason, Verdict
+from byheart.text.likeness import content_words
+
+_LASTING = re.compile(
+    r"\b(?:always|never|from now on|going forward|by default|prefer(?:s|red|ence)?|avoid|rather than|instead of|every time"
+    r"|whenever|in general|usually|convention|standard|must(?: not)?|don'?t ever|do not ever|i (?:like|dislike|hate|use)"
+    r"|we (?:use|always|never)|our (?:team|convention|policy|style)|my (?:timezone|time zone|name|editor|os|default))\b",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"\b(?:for now|right now|this time|just (?:this )?once|today|tomorrow|tonight|yesterday|this (?:week|morning|afternoon"
+    r"|session|pr|branch|commit|file|task|one)|temporar(?:y|ily)|for the moment|currently|until|at the moment|in this case"
+    r"|next (?:step|week)|quickly|wip|hotfix)\b",
+    re.IGNORECASE,
+)
+_CHATTER = re.compile(
+    r"^\s*(?:thanks?(?: you)?|ok(?:ay)?|yes|no|sure|great|cool|hi|hello|hey|please continue|continue|go on|done|lgtm|nice)\b[\s,.!]*(?:\w+[\s.!]*){0,2}$",
+    re.IGNORECASE,
+)
+_HEDGED = re.compile(
+    r"\b(?:maybe|perhaps|i think|i guess|might|not sure|possibly|probably|for example|e\.g\.)\b", re.IGNORECASE
+)
+_TRANSCRIPT = re.compile(r"(?m)^\s*(?:user|human|assistant|ai|system|tool|me|you)\s*:\s", re.IGNORECASE)
+
+
+def judge(text: str, signal: Signal, findings: Sequence[Finding], *, lesson: bool, most: int) -> Verdict:
+    """Store only what passes all four tests; an ambiguous or passing signal is kept at low confidence at best."""
+    lasting, passing = bool(_LASTING.search(text)), bool(_PASSING.search(text))
+    hedged = bool(_HEDGED.search(text))
+    reasons = (
+        _durable(signal, lasting=lasting, passing=passing, lesson=lesson),
+        _useful(text),
+        _specific(text, most),
+        _safe(findings),
+    )
+    confidence = confidence_for(signal)
+    if passing or hedged or (signal is not Signal.REPEATED and not lasting and not lesson):
+        confidence = Confidence.LOW
+    return Verdict(
+        stored=all(reason.passed for reason in reasons),
+        confidence=confidence,
+        tags=(NEEDS_CONFIRMATION,) if confidence is Confidence.LOW else (),
+        reasons=reasons,
+    )
+
+
+def confidence_for(signal: Signal) -> Confidence:
+    """Said or confirmed outright: high. Repeated without confirmation: medium. Inferred: low."""
+    match signal:
+        case Signal.EXPLICIT | Signal.CONFIRMED:
+            return Confidence.HIGH
+        case Signal.REPEATED:
+            return Confidence.MEDIUM
+        case Signal.INFERRED:
+            return Confidence.LOW
+
+
+def _durable(signal: Signal, *, lasting: bool, passing: bool, lesson: bool) -> Reason:
+    if passing and not lasting:
+        return Reason(test="durable", passed=False, because="it speaks of the moment (for now, today, this time …)")
+    if lesson:
+        return Reason(test="durable", passed=True, because="a problem with its fix stays true")
+    if lasting:
+        return Reason(test="durable", passed=True, because="it uses the language of lasting preferences")
+    if signal is Signal.REPEATED:
+        return Reason(test="durable", passed=True, because="the same signal came more than once")
+    if signal is Signal.INFERRED:
+        return Reason(test="durable", passed=True, because="inferred, so it is kept at low confidence until confirmed")
+    return Reason(test="durable", passed=False, because="nothing says that it will still hold in a later session")
+
+
+def _useful(text: str) -> Reason:
+    if _CHATTER.match(text):
+        return Reason(test="useful", passed=False, because="it is conversation, not a preference")
+    if text.rstrip().endswith("?"):
+        return Reason(test="useful", passed=False, because="it is a question")
+    words = content_words(text)
+    if len(set(words)) < 2 and len(text) < 12:
+        return Reason(test="useful", passed=False, because="it says too little to change a later answer")
+    return Reason(test="useful", passed=True, because="it would change how later work is done")
+
+
+def _specific(text: str, most: int) -> Reason:
+    if is_transcript(text):
+        return Reason(test="specific", passed=False, because="it is a transcript, not one statement")
+    if len(text) > most:
+        return Reason(test="specific", passed=False, because=f"it is longer than {most} characters")
+    return Reason(test="specific", passed=True, because="it fits one small entry")
+
+
+def is_transcript(text: str) -> bool:
+    """Whether a text is a stretch of conversation or a page of lines rather than one statement."""
+    return len(_TRANSCRIPT.findall(text)) >= 2 or text.strip().count("\n") > 8
+
+
+def _safe(findings: Sequence[Finding]) -> Reason:
+    if findings:
+        rules = ", ".join(sorted({finding.rule for finding in findings}))
+        return Reason(test="safe", passed=False, because=f"the scanner found {rules}")
+    return Reason(test="safe", passed=True, because="nothing sensitive or instruction-like was found")

@@ -1,0 +1,125 @@
+"""What a new memory does to the ones that are there: added, reinforced, replaced, or outvoted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+from byheart.domain.changes import Add, Change, Replace
+from byheart.domain.documents import Document
+from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Placed, Record, Signal, spoken
+from byheart.policies import opposition
+from byheart.text.likeness import normalised
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The changes to make, what to call them, the record that results, and what to tell the person."""
+
+    changes: tuple[Change, ...]
+    action: str
+    record: Record
+    notes: tuple[str, ...] = ()
+
+
+def into_profile(document: Document, incoming: Record, signal: Signal, today: date) -> Decision:
+    """Merge by key: equal values reinforce, different ones are settled by confidence."""
+    rivals = [each for each in document.placed if each.record.key == incoming.key]
+    if not rivals:
+        fresh = labelled(replace(incoming, added=incoming.added or today))
+        return Decision(changes=(Add(record=fresh),), action="added", record=fresh)
+    old = rivals[-1]
+    if _same_value(old.record, incoming):
+        return _reinforced(old, incoming, signal)
+    return _settled(old, incoming, today)
+
+
+def _reinforced(old: Placed, incoming: Record, signal: Signal) -> Decision:
+    before = old.record
+    current = before.confidence or Confidence.MEDIUM
+    explicit = signal in (Signal.EXPLICIT, Signal.CONFIRMED)
+    confidence = Confidence.HIGH if explicit else current.raised()
+    tags = tuple(dict.fromkeys((*(tag for tag in before.tags if tag != NEEDS_CONFIRMATION), *incoming.tags)))
+    tags = tuple(tag for tag in tags if tag != NEEDS_CONFIRMATION)
+    source = before.source
+    if confidence is not before.confidence or source is None:
+        source = (Signal.EXPLICIT if explicit else Signal.REPEATED).value
+    after = replace(before, confidence=confidence, tags=tags, source=source)
+    if after == before:
+        return Decision(changes=(), action="unchanged", record=before, notes=("it was known already",))
+    return Decision(changes=(Replace(old=old, new=after),), action="reinforced", record=after)
+
+
+def _settled(old: Placed, incoming: Record, today: date) -> Decision:
+    before = old.record
+    current = before.confidence or Confidence.MEDIUM
+    arriving = incoming.confidence or Confidence.MEDIUM
+    if arriving.rank >= current.rank:
+        after = labelled(replace(incoming, added=today))
+        note = f"it replaces {before.key} = {_brief(before)}"
+        return Decision(changes=(Replace(old=old, new=after),), action="replaced", record=after, notes=(note,))
+    lowered = current.lowered()
+    after = labelled(replace(before, confidence=lowered))
+    note = f"a weaker signal contradicts {before.key}; the value stays, its confidence is now {lowered.value}"
+    return Decision(changes=(Replace(old=old, new=after),), action="contradicted", record=after, notes=(note,))
+
+
+def into_rules(document: Document, incoming: Record, key: str) -> Decision:
+    """Merge by triple: the same one gains weight in place; an opposing one is kept, and the conflict noted."""
+    same = next((each for each in document.placed if each.record.key == key), None)
+    if same is not None:
+        after = replace(same.record, weight=same.record.weight + incoming.weight)
+        return Decision(changes=(Replace(old=same, new=after),), action="reinforced", record=after)
+    assert incoming.triple is not None
+    changes: list[Change] = []
+    notes: list[str] = []
+    tags = incoming.tags
+    for each in document.placed:
+        how = opposition.opposes(each.record.triple, incoming.triple) if each.record.triple else None
+        if how is None:
+            continue
+        won = opposition.winner(each.record, incoming, how)
+        if won is None:
+            tags = tuple(dict.fromkeys((*tags, CONFLICT)))
+            if CONFLICT not in each.record.tags:
+                marked = replace(each.record, tags=(*each.record.tags, CONFLICT))
+                changes.append(Replace(old=each, new=marked))
+            notes.append(
+                f"it may contradict line {each.line}: {each.record.text!r}; both are kept and tagged {CONFLICT}"
+            )
+        elif won == 0:
+            notes.append(f"line {each.line} is a constraint and overrules it: {each.record.text!r}")
+        else:
+            notes.append(f"it overrules line {each.line}: {each.record.text!r}")
+    fresh = replace(incoming, tags=tags)
+    return Decision(changes=(*changes, Add(record=fresh)), action="added", record=fresh, notes=tuple(notes))
+
+
+def confirmed(old: Placed) -> Decision:
+    """The user said yes: high confidence, and no longer waiting for confirmation."""
+    before = old.record
+    tags = tuple(tag for tag in before.tags if tag != NEEDS_CONFIRMATION)
+    source = before.source if before.source and "confirmed" in before.source else Signal.CONFIRMED.value
+    if before.confidence is Confidence.HIGH and tags == before.tags:
+        return Decision(changes=(), action="unchanged", record=before, notes=("it was confirmed already",))
+    after = replace(before, confidence=Confidence.HIGH, tags=tags, source=source)
+    return Decision(changes=(Replace(old=old, new=after),), action="confirmed", record=after)
+
+
+def labelled(record: Record) -> Record:
+    """The record with its tag in step with its confidence: low always waits for confirmation."""
+    others = tuple(tag for tag in record.tags if tag != NEEDS_CONFIRMATION)
+    return replace(record, tags=(*others, NEEDS_CONFIRMATION) if record.confidence is Confidence.LOW else others)
+
+
+def _same_value(first: Record, second: Record) -> bool:
+    mine = first.value if first.value is not None else first.text
+    yours = second.value if second.value is not None else second.text
+    if isinstance(mine, str) and isinstance(yours, str):
+        return normalised(mine) == normalised(yours)
+    return mine == yours and isinstance(mine, bool) == isinstance(yours, bool)
+
+
+def _brief(record: Record) -> str:
+    text = spoken(record.value) or record.text
+    return repr(text if len(text) <= 60 else text[:57] + "…")

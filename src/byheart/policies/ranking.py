@@ -1,0 +1,57 @@
+"""Order: which rules come first, and which records fit a query."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from byheart.domain.records import Kind, Placed
+from byheart.domain.results import Hit
+from byheart.text.likeness import content_words, normalised
+
+_PRIORITY = {Kind.CONSTRAINT: 3, Kind.RULE: 2, Kind.PREFERENCE: 1, Kind.LESSON: 0}
+
+
+def rule_order(placed: Placed) -> tuple[int, int, int]:
+    """Sort key, best first: constraint over rule over preference, then weight, then the newer line."""
+    return (-_PRIORITY[placed.record.kind], -placed.record.weight, -placed.line)
+
+
+def found(query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
+    """The hits that share words with the query, best first; none where nothing fits."""
+    wanted = list(dict.fromkeys(content_words(query)))
+    if not wanted:
+        return []
+    bags = [Counter(content_words(searched(hit))) for hit in hits]
+    frequency = Counter(word for bag in bags for word in set(bag) if word in wanted)
+    average = sum(sum(bag.values()) for bag in bags) / max(1, len(bags)) or 1.0
+    total = len(bags)
+    scored = []
+    for hit, bag in zip(hits, bags, strict=True):
+        length = sum(bag.values())
+        score = 0.0
+        for word in wanted:
+            count = bag.get(word, 0)
+            if count:
+                rarity = math.log(1 + (total - frequency[word] + 0.5) / (frequency[word] + 0.5))
+                score += rarity * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / average))
+        if hit.record.key and normalised(query) == hit.record.key.casefold():
+            score += 10.0
+        if score > 0:
+            covered = sum(1 for word in wanted if word in bag) / len(wanted)
+            scored.append(replace(hit, score=round(score * (0.5 + 0.5 * covered), 4)))
+    return sorted(scored, key=lambda hit: (-hit.score, hit.path, hit.line))[:most]
+
+
+def searched(hit: Hit) -> str:
+    """All the words by which a record can be found."""
+    record = hit.record
+    parts = [
+        record.text,
+        (record.key or "").replace("|", " ").replace(".", " "),
+        " ".join(record.tags),
+        record.kind.value,
+    ]
+    return " ".join(parts)

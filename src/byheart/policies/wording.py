@@ -1,0 +1,317 @@
+"""From a free sentence to its parts: scope, kind, triple, key and a clean sentence. Deterministic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from byheart.domain.records import Kind, Scope, Triple, Value
+from byheart.text.likeness import STOP_WORDS
+from byheart.text.slugs import slug
+
+_GLOBAL = re.compile(
+    r"^\s*(?:\(?global(?:ly)?\)?\s*[:,-]\s*|(?:globally|everywhere|for (?:all|every) projects?|in (?:all|every) projects?|across (?:all )?projects)\s*[:,]?\s+)",
+    re.IGNORECASE,
+)
+_GLOBAL_MEMORY = re.compile(
+    r"^(\s*(?:please\s+)?(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+)(?:my\s+|the\s+)?global(\s+memory)",
+    re.IGNORECASE,
+)
+_GLOBAL_VERB = re.compile(r"^(\s*(?:please\s+)?remember)\s+globally\b", re.IGNORECASE)
+_GLOBAL_END = re.compile(
+    r"[\s,;]*(?:\(global(?:ly)?\)|,\s*(?:globally|everywhere|in (?:all|every) projects?|for (?:all|every) projects?|across (?:all )?projects))\s*[.!]?\s*$",
+    re.IGNORECASE,
+)
+_TRIGGER = re.compile(
+    r"^\s*(?:please\s+)?(?:(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:the\s+|your\s+|my\s+)?(?:\w+\s+)?memory"
+    r"|remember|note|memori[sz]e|keep in mind|learn)\s*(?:that\b|:|,)?\s*",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^(?:(?:from now on|going forward|in (?:the )?future|please|always remember|also|and|so|ok(?:ay)?|hey)\b[\s,:]*)+",
+    re.I,
+)
+_WHO = r"(?:i|we|user|the user|they|he|she|team|the team)"
+_BECAUSE = re.compile(
+    r"\s*(?:[,;]\s*)?\b(?:because|since|as it|so that|due to|otherwise)\b\s*(.+)$|\s*;\s*(it(?:'s| is) .+)$", re.I
+)
+_NEVER = re.compile(
+    rf"^(?:{_WHO}\s+)?(?:must never|should never|never|must not|mustn'?t|do not|don'?t|cannot|can'?t|may not|should not|shouldn'?t|no longer|avoid|stop|refuse to|forbid(?:den)?|prohibit(?:ed)?|ban(?:ned)?|no)\s+(?:to\s+|ever\s+|use of\s+)?(.+)$",
+    re.IGNORECASE,
+)
+_SOFT = re.compile(
+    r"^(?:i|we)\s+(?:would\s+|'d\s+)?(?:rather\s+)?(?:avoid|dislike|hate|do(?: not|n'?t) (?:like|want|care))\b|^(?:please\s+)?avoid\b",
+    re.I,
+)
+_ALWAYS = re.compile(
+    rf"^(?:{_WHO}\s+)?(?:must always|should always|always|must|have to|has to|need to|needs to|ensure|make sure(?: that)?(?: to)?|require[sd]?)\s+(.+)$",
+    re.I,
+)
+_PREFER = re.compile(
+    r"^(?:(?:i|we|user|the user)\s+)?(?:(?:strongly\s+|really\s+|generally\s+|usually\s+)?(?:prefer(?:s|red)?|like(?:s)?|love(?:s)?|favou?r(?:s)?|want(?:s)?|would (?:like|prefer)|'d (?:like|prefer)))\s+(?:to\s+(?:use\s+|have\s+)?|using\s+)?(.+)$",
+    re.IGNORECASE,
+)
+_DISLIKE = re.compile(
+    r"^(?:i|we)\s+(?:would\s+|'d\s+)?(?:rather\s+)?(?:avoid|dislike|hate|do(?: not|n'?t) (?:like|want|care (?:for|about)))\s+(?:to\s+|using\s+)?(.+)$",
+    re.I,
+)
+_I_USE = re.compile(r"^(?:i|we|user|the user|the team)\s+(?:always\s+|usually\s+|only\s+)?uses?\s+(.+)$", re.IGNORECASE)
+_USE = re.compile(
+    r"^(?:use|using|choose|pick|run|write|call|put|keep|set|name|format|commit|deploy|test|check|build|ask|follow|prefer)\b",
+    re.I,
+)
+_OVER = re.compile(r"^(.+?)\s+(?:over|instead of|rather than|in place of|not)\s+(.+)$", re.IGNORECASE)
+_PURPOSE = re.compile(
+    r"^(.+?)\s+(?:for|when|in|on|before|after|during|with|as|while|until|unless|if|whenever)\s+(.+)$", re.IGNORECASE
+)
+_IS = re.compile(r"^(?:my |our |the )?(.{2,60}?)\s+(?:is|are|=|should be|must be|defaults? to)\s+(.+)$", re.IGNORECASE)
+_KEYED = re.compile(r"^([a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)+)\s*[:=]\s*(.+)$", re.IGNORECASE)
+_LESSON = re.compile(
+    r"^(?:lesson(?:s)?(?: learned| learnt)?\s*[:,-]\s*)?(.+?)\s*(?:->|→|=>)\s*(.+?)(?:\s*(?:->|→|=>)\s*(.+))?$",
+    re.DOTALL,
+)
+_FIXED = re.compile(
+    r"^(?:lesson(?:s)?(?: learned| learnt)?\s*[:,-]\s*)?(.+?)[,;]?\s+(?:(?:was|is|got|were)\s+)?(?:fixed|solved|resolved|cured)\s+(?:by|with|through)\s+(.+)$",
+    re.I,
+)
+_REPEATED = re.compile(
+    r"\b(?:repeatedly|repeated(?:ly)?|again and again|multiple times|over and over|more than once|twice)\b", re.I
+)
+_VERBS = {
+    "use", "using", "run", "running", "write", "writing", "call", "commit", "push", "deploy", "edit", "touch", "modify",
+    "change", "delete", "remove", "add", "install", "start", "stop", "restart", "create", "format", "test", "build",
+    "check", "ask", "put", "keep", "store", "log", "print", "mock", "skip", "merge", "rebase", "squash", "import", "show",
+    "open", "set", "name", "make", "include", "follow", "read", "send", "return", "choose", "pick", "generate", "update",
+}  # fmt: skip
+_TOPICS = (
+    (
+        "writing",
+        "tone concise verbose style answer reply explain comment docs documentation english language emoji bullet markdown punctuation summary",
+    ),
+    ("testing", "test tests testing pytest jest coverage mock fixture snapshot tdd unit integration"),
+    (
+        "tooling",
+        "npm pnpm yarn bun pip uv poetry docker make git editor vim ide linter ruff eslint prettier formatter tool tools cli shell zsh bash package manager compiler",
+    ),
+    (
+        "code",
+        "tabs spaces indent naming camelcase snake_case function functions class type types typing imports async exceptions error errors variable variables typescript python rust go java",
+    ),
+    (
+        "workflow",
+        "commit commits branch branches pr pull merge rebase review deploy release ci pipeline ticket issue plan approve",
+    ),
+    ("environment", "timezone time zone os macos linux windows port host database db server cloud aws region locale"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """What a sentence says, taken apart."""
+
+    scope: Scope
+    kind: Kind
+    sentence: str
+    triple: Triple
+    key: str
+    value: Value
+
+
+def parse(text: str) -> Wording:
+    """Take a free sentence apart; the same sentence always gives the same parts."""
+    scope, body = scoped(text)
+    keyed = _KEYED.match(body)
+    if keyed:
+        key, value = keyed[1].lower(), simple_value(keyed[2].strip())
+        kind = Kind.LESSON if key.startswith("lessons.") else Kind.PREFERENCE
+        triple = (key.split(".")[0], key.split(".", 1)[1].replace(".", "_"), _short(str(keyed[2])))
+        return Wording(scope=scope, kind=kind, sentence=body, triple=triple, key=key, value=value)
+    lesson = _lesson(body)
+    if lesson is not None:
+        name = slug(re.sub(r"^(?:the|a|an|our|my)\s+", "", str(lesson["issue"]), flags=re.IGNORECASE), most=32)
+        triple = (name, "fixed_by", _short(str(lesson.get("fix", ""))))
+        return Wording(
+            scope=scope, kind=Kind.LESSON, sentence=_sentence(body), triple=triple, key=f"lessons.{name}", value=lesson
+        )
+    core = _LEAD.sub("", body).strip() or body
+    kind, triple = _classified(core)
+    if kind is Kind.PREFERENCE and triple[1] == "is":
+        fact = _fact(core)
+        if fact is not None:
+            key, value = fact
+            return Wording(scope=scope, kind=kind, sentence=_sentence(core), triple=triple, key=key, value=value)
+    return Wording(
+        scope=scope, kind=kind, sentence=_sentence(core), triple=triple, key=_key(core, triple), value=_sentence(core)
+    )
+
+
+def scoped(text: str) -> tuple[Scope, str]:
+    """The scope a request names, and the request without its wrapping. Only an outright "global" is global."""
+    body, scope = text.strip(), Scope.LOCAL
+    for pattern, keep in ((_GLOBAL, ""), (_GLOBAL_MEMORY, r"\1\2"), (_GLOBAL_VERB, r"\1"), (_GLOBAL_END, "")):
+        shorter, count = pattern.subn(keep, body, count=1)
+        if count and shorter.strip():
+            body, scope = shorter.strip(), Scope.GLOBAL
+    stripped = _TRIGGER.sub("", body, count=1).strip()
+    body = stripped or body
+    shorter, count = _GLOBAL.subn("", body, count=1)
+    if count and shorter.strip():
+        body, scope = shorter.strip(), Scope.GLOBAL
+    return scope, body
+
+
+def simple_value(text: str) -> Value:
+    """A short text as the value it spells: number, boolean, list in brackets, or itself."""
+    lowered = text.casefold()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if re.fullmatch(r"[-+]?(?:0|[1-9][0-9]{0,14})", text):
+        return int(text)
+    if re.fullmatch(r"[-+]?[0-9]{1,12}\.[0-9]{1,12}", text):
+        return float(text)
+    if text.startswith("[") and text.endswith("]"):
+        return [simple_value(part.strip().strip("'\"")) for part in text[1:-1].split(",") if part.strip()]
+    return text.strip("'\"") if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def _lesson(body: str) -> dict[str, Value] | None:
+    arrows = _LESSON.match(body)
+    if arrows and (arrows[3] or body.casefold().startswith("lesson")):
+        parts = [part.strip() for part in arrows.groups() if part]
+        return dict(zip(("issue", "outcome", "fix") if len(parts) == 3 else ("issue", "fix"), parts, strict=True))
+    fixed = _FIXED.match(body)
+    if fixed:
+        return {"issue": fixed[1].strip(), "fix": fixed[2].strip().rstrip(".")}
+    return None
+
+
+def _classified(core: str) -> tuple[Kind, Triple]:
+    body, reason = _split_reason(core)
+    disliked = _DISLIKE.match(body)
+    if disliked:
+        return Kind.PREFERENCE, _negative(disliked[1], reason)
+    never = _NEVER.match(body)
+    if never:
+        kind = Kind.PREFERENCE if _SOFT.match(body) else Kind.CONSTRAINT
+        return kind, _negative(never[1], reason)
+    always = _ALWAYS.match(body)
+    if always:
+        return Kind.RULE, _positive(always[1], reason, "always")
+    prefer = _PREFER.match(body) or _I_USE.match(body)
+    if prefer:
+        return Kind.PREFERENCE, _preferred(prefer[1], reason)
+    if _USE.match(body):
+        return Kind.RULE, _positive(body, reason, "")
+    named = _IS.match(body)
+    if named:
+        return Kind.PREFERENCE, (_short(named[1]), "is", _short(named[2]))
+    purpose = _PURPOSE.match(body)
+    if purpose:
+        return Kind.PREFERENCE, (_short(purpose[1]), "applies_to", _short(purpose[2]))
+    return Kind.PREFERENCE, (_short(body), "noted", reason or "general")
+
+
+def _split_reason(core: str) -> tuple[str, str]:
+    found = _BECAUSE.search(core)
+    if not found or found.start() == 0:
+        return core.rstrip(" .!"), ""
+    reason = (found[1] or found[2] or "").strip(" .!")
+    reason = re.sub(
+        r"^(?:it(?:'s| is)|they(?:'re| are)|this is|that(?:'s| is)|of)\s+(?:too |very |so |really )?",
+        "",
+        reason,
+        flags=re.I,
+    )
+    return core[: found.start()].rstrip(" .!,"), _short(reason)
+
+
+def _negative(rest: str, reason: str) -> Triple:
+    verb, thing = _verb(rest)
+    if _REPEATED.search(thing):
+        subject = _short(_REPEATED.sub(" ", thing))
+        return subject, f"avoid_repeated_{verb}s" if verb else "avoid_repeats", reason or "general"
+    over = _OVER.match(thing)
+    if over:
+        return _short(over[2]), "prefer_over", _short(over[1])
+    purpose = _PURPOSE.match(thing)
+    if purpose:
+        return _short(purpose[1]), f"avoid_{verb}" if verb else "avoid", _short(purpose[2])
+    return _short(thing), f"avoid_{verb}" if verb and verb != "use" else "avoid", reason or "general"
+
+
+def _positive(rest: str, reason: str, lead: str) -> Triple:
+    verb, thing = _verb(rest)
+    over = _OVER.match(thing)
+    if over:
+        return _short(over[1]), "prefer_over", _short(over[2])
+    purpose = _PURPOSE.match(thing)
+    predicate = "_".join(part for part in (lead if verb != "use" else "", verb) if part) or "use"
+    if purpose:
+        if verb == "use":
+            # The purpose is the subject: two tools for one purpose are then seen to oppose each other.
+            return _short(purpose[2]), "use", _short(purpose[1])
+        return _short(purpose[1]), predicate, _short(purpose[2])
+    return _short(thing), predicate, reason or "general"
+
+
+def _preferred(rest: str, reason: str) -> Triple:
+    over = _OVER.match(rest)
+    if over:
+        return _short(over[1]), "prefer_over", _short(over[2])
+    purpose = _PURPOSE.match(rest)
+    if purpose:
+        return _short(purpose[2]), "prefer", _short(purpose[1])
+    return _short(rest), "prefer", reason or "general"
+
+
+def _verb(rest: str) -> tuple[str, str]:
+    words = rest.split(None, 1)
+    if len(words) == 2 and words[0].casefold() in _VERBS:
+        return words[0].casefold().removesuffix("ning").removesuffix("ing") or words[0].casefold(), words[1]
+    return "", rest
+
+
+def _short(text: str, most: int = 48) -> str:
+    """A part of a triple: articles out, lower case, cut at a word's end."""
+    text = re.sub(
+        r"^(?:(?:the|a|an|any|my|our|your|all|to|with|in|on|at|from)\s+)+", "", text.strip(" .!,;:\"'`"), flags=re.I
+    )
+    words = text.casefold().replace("|", "/").split()
+    out = ""
+    for word in words:
+        if out and len(out) + len(word) + 1 > most:
+            break
+        out = f"{out}_{word}" if out else word[:most]
+    return out.strip("_.,;:") or "general"
+
+
+def _fact(core: str) -> tuple[str, Value] | None:
+    """Key and value of "X is Y", keyed by X alone, so that a later Y replaces the earlier one."""
+    named = _IS.match(core.rstrip(" .!"))
+    if named is None or len(named[1].split()) > 4:
+        return None
+    return f"{_topic(core)}.{slug(named[1], most=36)}", simple_value(named[2].strip())
+
+
+def _topic(core: str) -> str:
+    words = set(re.findall(r"[\w-]+", core.casefold()))
+    return next((name for name, vocabulary in _TOPICS if words & set(vocabulary.split())), "general")
+
+
+def _key(core: str, triple: Triple) -> str:
+    telling = [word for word in re.findall(r"[\w.+#-]+", core.casefold()) if word not in STOP_WORDS and len(word) > 1]
+    skipped = {"prefer", "prefers", "like", "always", "never", "from", "now", "on", "want", "really", "very"}
+    name = slug(" ".join([word for word in telling if word not in skipped][:5]) or triple[0], most=36)
+    return f"{_topic(core)}.{name}"
+
+
+def _sentence(text: str) -> str:
+    """One clean sentence: spaces folded, first letter large, a full stop."""
+    folded = " ".join(text.split()).rstrip(" .")
+    if not folded:
+        return folded
+    ending = "" if folded[-1] in "!?…" or ord(folded[-1]) > 0x2E80 else "."
+    # The first word may be code: src/app.py, run_tests(), snake_case.
+    if folded[0].islower() and not re.match(r"\w*[./(_=\d]", folded):
+        folded = folded[0].upper() + folded[1:]
+    return folded + ending

@@ -1,0 +1,1 @@
+"""Pure functions over text: fences, YAML spans, Unicode, likeness, slugs."""

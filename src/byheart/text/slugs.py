@@ -1,0 +1,28 @@
+"""Short stable names: slugs for keys, handles for records."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+_PIECE = re.compile(r"[^\W_]+", re.UNICODE)
+
+
+def slug(text: str, *, most: int = 40, joint: str = "-") -> str:
+    """The text's words in lower case, joined and cut at a word's end; never empty."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    # Accents of Latin letters go; marks of other scripts are part of the letter.
+    plain = unicodedata.normalize("NFC", "".join(each for each in decomposed if not "\u0300" <= each <= "\u036f"))
+    out = ""
+    for piece in _PIECE.findall(plain.casefold()):
+        longer = f"{out}{joint}{piece}" if out else piece[:most]
+        if len(longer) > most:
+            break
+        out = longer
+    return out or short_digest(text)
+
+
+def short_digest(*parts: str) -> str:
+    """Eight hexadecimal digits that stand for these texts."""
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8]
