@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,17 +54,19 @@ Cli = Callable[..., Outcome]
 def cli(bench: Bench) -> Cli:
     """Run `byheart` in a process of its own, in the bench's project and home."""
 
-    def run(*arguments: str, given: str | None = None, folder: str | None = None, **variables: str) -> Outcome:
+    def run(
+        *arguments: str, given: str = "", folder: str | None = None, under: Sequence[str] = (), **variables: str
+    ) -> Outcome:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("BYHEART_")},
             **bench.environment,
             **variables,
         }
         done = subprocess.run(
-            [sys.executable, "-m", "byheart", *arguments],
+            [*under, sys.executable, "-m", "byheart", *arguments],
             cwd=folder or bench.project,
             env=environment,
-            input=given or "",
+            input=given,
             capture_output=True,
             encoding="utf-8",
             timeout=120,

@@ -65,7 +65,9 @@ class YamlBlock:
                 top = tree(body)
             except Broken as broken:
                 rule = "unsupported-yaml" if broken.refused else "broken-yaml"
-                problems.append(Problem(line=fence.line + broken.line, rule=rule, message=broken.message))
+                # A parser that ran out of text points behind the block; its last line is where to look.
+                line = fence.line + max(1, min(broken.line, body.count("\n")))
+                problems.append(Problem(line=line, rule=rule, message=broken.message))
                 if "saved_memory" in body:
                     break
                 continue

@@ -48,7 +48,7 @@ class Request:
 def remember(desk: Desk, request: Request) -> Receipt:
     """Store one memory where its kind belongs. Raises Unsafe, Unwanted or Refused, and then nothing is written."""
     candidate, scope, name = compose(request)
-    _refuse_unsafe(desk, candidate, asked=request.asked)
+    _refuse_unsafe(desk, candidate, request)
     root = desk.roots[scope]
     if not request.asked:
         candidate = _captured(desk, root, candidate, request)
@@ -153,15 +153,17 @@ def _check_key(key: str | None) -> None:
         raise BadInput(f"the key {key[:40]!r} is not usable; use a short dotted name such as writing.tone")
 
 
-def _refuse_unsafe(desk: Desk, candidate: Record, *, asked: bool) -> None:
+def _refuse_unsafe(desk: Desk, candidate: Record, request: Request) -> None:
+    """Look at the words as they came and at every part they were taken into; a part may hide what the whole shows."""
     most = desk.limits.record_characters
     whole = spoken(candidate.value) if candidate.value is not None else ""
     longest = max(len(candidate.text), len(whole))
     if longest > most:
         raise Refused(f"not stored: {longest} characters is too long for one memory (at most {most}); say it shorter")
-    if capture.is_transcript(candidate.text) or capture.is_transcript(whole):
+    if capture.is_transcript(request.text) or capture.is_transcript(whole):
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
     parts = [
+        request.text,
         candidate.text,
         whole,
         candidate.key or "",
@@ -175,7 +177,7 @@ def _refuse_unsafe(desk: Desk, candidate: Record, *, asked: bool) -> None:
         finding
         for part in dict.fromkeys(parts)
         for finding in desk.scanner.findings(part)
-        if not (asked and finding.severity == "command")
+        if not (request.asked and finding.severity == "command")
     ]
     if findings:
         raise Unsafe(findings)

@@ -31,7 +31,7 @@ _LEAD = re.compile(
     r"^(?:(?:from now on|going forward|in (?:the )?future|please|always remember|also|and|so|ok(?:ay)?|hey)\b[\s,:]*)+",
     re.I,
 )
-_WHO = r"(?:i|we|user|the user|they|he|she|team|the team)"
+_WHO = r"(?:i|we|you|agents?|user|the user|they|he|she|team|the team)"
 _BECAUSE = re.compile(
     r"\s*(?:[,;]\s*)?\b(?:because|since|as it|so that|due to|otherwise)\b\s*(.+)$|\s*;\s*(it(?:'s| is) .+)$", re.I
 )
@@ -147,7 +147,7 @@ def parse(text: str) -> Wording:
 
 def scoped(text: str) -> tuple[Scope, str]:
     """The scope a request names, and the request without its wrapping. Only an outright "global" is global."""
-    body, scope = text.strip(), Scope.LOCAL
+    body, scope = " ".join(text.split()), Scope.LOCAL
     for pattern, keep in ((_GLOBAL, ""), (_GLOBAL_MEMORY, r"\1\2"), (_GLOBAL_VERB, r"\1"), (_GLOBAL_END, "")):
         shorter, count = pattern.subn(keep, body, count=1)
         if count and shorter.strip():

@@ -92,7 +92,7 @@ def tokenlike(value: str, *, least: int = 8) -> bool:
 def luhn(value: str) -> bool:
     """Whether the digits pass the check that payment cards carry."""
     digits = [int(each) for each in value if each.isdigit()]
-    if not 13 <= len(digits) <= 19 or len(set(digits)) < 3:
+    if not 13 <= len(digits) <= 19 or len(set(digits)) < 2:
         return False
     total = 0
     for index, digit in enumerate(reversed(digits)):
