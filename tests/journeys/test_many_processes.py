@@ -68,7 +68,7 @@ class Claims:
 
 
 def no_leftovers(folder: Path) -> None:
-    assert [path for path in folder.rglob(".byheart-*.tmp")] == []
+    assert list(folder.rglob(".byheart-*.tmp")) == []
 
 
 def test_eight_processes_lose_no_acknowledged_write(tmp_path: Path) -> None:

@@ -77,11 +77,13 @@ def _attempt(
     after = dialect.parse(text)
     _verify(place, document, after, decision.changes)
     backup = None
-    if recovered and snapshot.text:
+    # The recovered file itself holds all old content, so a secret in it is not copied to a second place.
+    if recovered and snapshot.text and not desk.scanner.secrets(snapshot.text):
         backup = ledger.back_up(desk, root, place, snapshot.text)
     written = _put(desk, place, snapshot, text)
     entry_id = desk.token()
-    open_entry = not private
+    pieces = None if private or recovered else _pieces(desk, document.text, splices)
+    telling = pieces is not None
     entry = ledger.Entry(
         id=entry_id,
         at=desk.clock().isoformat(timespec="seconds"),
@@ -92,9 +94,9 @@ def _attempt(
         handle=handle(decision.record),
         before=snapshot.digest,
         after=written.digest,
-        pieces=_pieces(desk, document.text, splices) if open_entry and not recovered else None,
-        was=ledger.as_fields(_before(decision.changes)) if open_entry else None,
-        now=ledger.as_fields(decision.record) if open_entry and decision.record.text else None,
+        pieces=pieces,
+        was=ledger.as_fields(_before(decision.changes)) if telling else None,
+        now=ledger.as_fields(decision.record) if telling and decision.record.text else None,
         backup=backup,
         setting=_setting(decision.changes),
         scrubbed=private,

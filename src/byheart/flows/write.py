@@ -251,7 +251,7 @@ def _receipt(desk: Desk, root: Root, name: str, done: Committed, candidate: Reco
         handle=handle,
         line=line,
         lost=lost(dialect.keeps, candidate, request.given),
-        notes=tuple(notes),
+        notes=tuple(desk.scanner.redacted(each) for each in notes),
         announce=announce,
         remove_with=f"byheart forget {handle}",
         undo_with=f"byheart undo {done.id}" if done.id else None,

@@ -125,7 +125,7 @@ def fitted(record: Record, dialect: str, taken: Sequence[str] = ()) -> Record:
 
 
 def _sentence(record: Record) -> str:
-    if isinstance(record.value, str) and len(record.value.split()) > 3:
+    if isinstance(record.value, str) and len(record.value.split()) >= 3:
         return record.value
     return f"{record.key}: {spoken(record.value) or record.text}"
 

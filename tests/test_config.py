@@ -1,0 +1,103 @@
+"""Settings in layers, and what a project may do with them."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from byheart import config
+from byheart.domain.errors import BadSetting
+from byheart.domain.limits import Limits
+from byheart.testing import Bench
+
+
+def layered(
+    tmp_path: Path,
+    user: str = "",
+    project: str = "",
+    variables: dict[str, str] | None = None,
+    flags: tuple[str, ...] = (),
+) -> config.Config:
+    mine, theirs = tmp_path / "config.toml", tmp_path / ".byheart.toml"
+    mine.write_text(user, encoding="utf-8")
+    theirs.write_text(project, encoding="utf-8")
+    return config.load(str(mine), str(theirs), variables or {}, flags)
+
+
+def test_defaults_file_has_every_key_and_agrees_with_the_limits(tmp_path: Path) -> None:
+    text = resources.files("byheart").joinpath("defaults.toml").read_text(encoding="utf-8")
+    keys = {f"{table}.{key}" for table, content in tomllib.loads(text).items() for key in content}
+    assert keys == set(config.KEYS)
+    assert layered(tmp_path).limits == Limits()
+
+
+def test_later_layers_win_over_earlier_ones(tmp_path: Path) -> None:
+    user, variables, flags = "[profile]\nbullets = 9\n", {"BYHEART_PROFILE_BULLETS": "7"}, ("profile.bullets=3",)
+    assert layered(tmp_path).limits.profile_bullets == 15
+    assert layered(tmp_path, user).limits.profile_bullets == 9
+    assert layered(tmp_path, user, "[profile]\nbullets = 8\n").limits.profile_bullets == 8
+    assert layered(tmp_path, user, variables=variables).limits.profile_bullets == 7
+    assert layered(tmp_path, user, variables=variables, flags=flags).limits.profile_bullets == 3
+
+
+def test_origin_of_each_setting_is_known(tmp_path: Path) -> None:
+    found = layered(tmp_path, "[profile]\nbullets = 9\n", flags=("rules.shown=5",))
+    assert found.origins["profile.bullets"] == str(tmp_path / "config.toml")
+    assert found.origins["rules.shown"] == "flag --set"
+    assert found.origins["recall.results"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "key", "expected"),
+    [
+        ("[profile]\nbullets = 5\n", "[profile]\nbullets = 12\n", "profile.bullets", 5),
+        ("[memory]\nenabled = false\n", "[memory]\nenabled = true\n", "memory.enabled", False),
+        ("", "[memory]\nenabled = false\n", "memory.enabled", False),
+        ("", "[store]\nfile_bytes = 900000000\n", "store.file_bytes", 16_000_000),
+        ("", "[store]\nin_repo = true\n", "store.in_repo", True),
+        ("", '[paths]\nrules = "notes/rules.ndjson"\n', "paths.rules", "notes/rules.ndjson"),
+    ],
+)
+def test_project_may_only_narrow(tmp_path: Path, user: str, project: str, key: str, expected: object) -> None:
+    assert layered(tmp_path, user, project).values[key] == expected
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        '[paths]\nprofile = "/etc/passwd"\n',
+        '[paths]\nprofile = "../outside.md"\n',
+        '[paths]\nrules = "~/x"\n',
+        '[paths]\nglobal_rules = "x"\n',
+        "[store]\nlock_seconds = 1\n",
+        '[output]\ncolor = "never"\n',
+    ],
+)
+def test_project_that_reaches_further_is_refused_by_name(tmp_path: Path, project: str) -> None:
+    with pytest.raises(BadSetting) as caught:
+        layered(tmp_path, project=project)
+    assert ".byheart.toml" in str(caught.value)
+
+
+def test_project_path_through_a_symlink_is_refused(bench: Bench) -> None:
+    import os
+
+    from byheart.domain.errors import Unnatural
+
+    os.symlink(bench.folder, os.path.join(bench.project, "out"))
+    bench.put(".byheart.toml", '[paths]\nrules = "out/rules.ndjson"\n')
+    with pytest.raises(Unnatural):
+        bench.remember("never guess")
+
+
+def test_home_variable_moves_all_state(bench: Bench, tmp_path: Path) -> None:
+    bench.variables["BYHEART_HOME"] = str(tmp_path / "moved")
+    bench.remember("never guess")
+    bench.remember("I prefer tabs", scope="global")
+    bench.memory.forget("Never guess.")
+    assert not Path(bench.home).exists()
+    assert (tmp_path / "moved").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["moved", "project"]
