@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def layered(
 
 
 def test_defaults_file_has_every_key_and_agrees_with_the_limits(tmp_path: Path) -> None:
-    text = resources.files("byheart").joinpath("defaults.toml").read_text(encoding="utf-8")
+    text = Path(config.DEFAULTS).read_text(encoding="utf-8")
     keys = {f"{table}.{key}" for table, content in tomllib.loads(text).items() for key in content}
     assert keys == set(config.KEYS)
     assert layered(tmp_path).limits == Limits()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Settings
 from byheart.domain.records import Kind, Scope
@@ -19,49 +20,67 @@ from byheart.domain.results import (
     Verdict,
 )
 from byheart.domain.roots import Place
-from byheart.flows import checks, exchange, forget, history, overview, setup, write
-from byheart.flows.desk import Desk, opened
-from byheart.flows.overview import Page
-from byheart.flows.setup import Ready
-from byheart.flows.write import PROFILE, RULES, Request
+from byheart.flows.desk import PROFILE, RULES, Desk, opened
+
+if TYPE_CHECKING:
+    from byheart.flows.overview import Page
+    from byheart.flows.setup import Ready
+    from byheart.flows.write import Request
 
 BOTH = (Scope.LOCAL, Scope.GLOBAL)
 NOTEBOOKS = (PROFILE, RULES)
 
 
 class Memory:
-    """A person's memory as seen from one project: its own notebooks, and the global ones."""
+    """A person's memory as seen from one project: its own notebooks, and the global ones.
+
+    Each story is imported when it is asked for: a command lives for a tenth of a second and needs one of them.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     def remember(self, request: Request) -> Receipt:
         """Store one memory where its kind belongs."""
+        from byheart.flows import write
+
         return write.remember(self._desk, request)
 
     def judge(self, request: Request) -> Verdict:
         """What the capture policy would say, without storing anything."""
+        from byheart.flows import write
+
         candidate, _, _ = write.compose(request)
         return write.verdict_of(self._desk, candidate, request)
 
     def recall(self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None) -> Listing:
         """Records that fit a query, best first."""
+        from byheart.flows import overview
+
         return overview.recall(self._desk, query, scopes, most or self._desk.limits.recall_results)
 
     def forget(self, selector: str, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Remove one record for good."""
+        from byheart.flows import forget
+
         return forget.forget(self._desk, selector, scope, reason)
 
     def confirm(self, selector: str, *, scope: Scope | None = None) -> Receipt:
         """Raise one record to high confidence."""
+        from byheart.flows import write
+
         return write.confirm(self._desk, selector, scope)
 
     def profile(self, *, scopes: Sequence[Scope] = BOTH) -> ProfileView:
         """The Active Profile for a session."""
+        from byheart.flows import overview
+
         return overview.profile(self._desk, scopes)
 
     def rules(self, *, scopes: Sequence[Scope] = (Scope.LOCAL,)) -> Listing:
         """The three to seven rules to put before a session."""
+        from byheart.flows import overview
+
         return overview.rules(self._desk, scopes)
 
     def list(
@@ -73,14 +92,20 @@ class Memory:
         tag: str | None = None,
     ) -> Listing:
         """Every record, in file order."""
+        from byheart.flows import overview
+
         return overview.listing(self._desk, scopes, notebooks, kind, tag)
 
     def show(self, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Page]:
         """The files as they are."""
+        from byheart.flows import overview
+
         return overview.show(self._desk, scopes)
 
     def find(self, selector: str, *, scope: Scope | None = None) -> Hit:
         """One record, named exactly."""
+        from byheart.flows import overview
+
         return overview.show_one(self._desk, selector, scope)
 
     def settings(self, scope: Scope = Scope.LOCAL) -> Settings:
@@ -89,14 +114,20 @@ class Memory:
 
     def switch(self, name: str, *, on: bool, scope: Scope = Scope.LOCAL) -> Receipt:
         """Turn one of them on or off."""
+        from byheart.flows import write
+
         return write.switch(self._desk, name, on, scope)
 
     def log(self, *, scope: Scope = Scope.LOCAL, most: int = 20) -> Sequence[LogEntry]:
         """What changed, newest first."""
+        from byheart.flows import history
+
         return history.log(self._desk, scope, most)
 
     def undo(self, receipt: str | None = None, *, scope: Scope | None = None) -> Receipt:
         """Take back one change."""
+        from byheart.flows import history
+
         return history.undo(self._desk, receipt, scope)
 
     def import_(
@@ -110,26 +141,38 @@ class Memory:
         forgotten_too: bool = False,
     ) -> Imported:
         """Store what a file holds."""
+        from byheart.flows import exchange
+
         return exchange.import_(
             self._desk, place, fmt, to=to, scope=scope, dry_run=dry_run, forgotten_too=forgotten_too
         )
 
     def export(self, target: str, *, scopes: Sequence[Scope] = BOTH) -> Conversion:
         """Everything as one text."""
+        from byheart.flows import exchange
+
         return exchange.export(self._desk, scopes, target)
 
     def convert(self, place: Place, target: str, *, fmt: str | None = None) -> Conversion:
         """A file as a text in another format."""
+        from byheart.flows import exchange
+
         return exchange.convert(self._desk, place, fmt, target)
 
     def check(self, place: Place | None = None, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Finding]:
         """What is wrong with the memory, or with one file."""
+        from byheart.flows import checks
+
         return checks.check_file(self._desk, place) if place else checks.check(self._desk, scopes)
 
     def doctor(self, machine: Sequence[Checkup]) -> Sequence[Checkup]:
         """How memory and machine stand."""
+        from byheart.flows import checks
+
         return checks.doctor(self._desk, machine)
 
     def init(self, in_repo: dict[str, Place] | None = None) -> Ready:
         """Set up this project's notebook."""
+        from byheart.flows import setup
+
         return setup.init(self._desk, in_repo)

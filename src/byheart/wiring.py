@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -100,7 +99,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         project=project,
         limits=limits,
         clock=around.clock,
-        token=lambda: secrets.token_hex(4),
+        token=lambda: os.urandom(4).hex(),
         salt=_salt(disk, home),
     )
     return Opened(memory=Memory(desk), config=config, project=project, home=home, in_repo=in_repo, files=disk)
@@ -155,7 +154,7 @@ def _salt(files: Files, home: str) -> Callable[[], bytes]:
         found = files.read(place).text
         if not found:
             try:
-                found = files.write(place, secrets.token_hex(32) + "\n", "").text
+                found = files.write(place, os.urandom(32).hex() + "\n", "").text
             except Conflict:
                 found = files.read(place).text
         return (found or "").strip().encode()

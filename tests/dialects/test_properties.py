@@ -152,6 +152,19 @@ def test_rules_keep_every_human_line(text: str, record: Record, data: st.DataObj
     assert len(lines(changed)) == len(lines(text))
 
 
+@given(text=rule_files(), record=rule_records(), data=st.data())
+def test_rules_parsed_again_after_a_change_are_as_if_parsed_afresh(
+    text: str, record: Record, data: st.DataObject
+) -> None:
+    document = RULES.parse(text)
+    change: Add | Drop = Add(record=record)
+    if document.placed and data.draw(st.booleans()):
+        change = Drop(old=data.draw(st.sampled_from(document.placed)), reason=None)
+    splices = RULES.plan(document, [change], TODAY)
+    changed = spliced(text, splices)
+    assert RULES.reparse(document, changed, min(each.start for each in splices)) == RULES.parse(changed)
+
+
 # 5. a person who saves between our read and our write loses nothing
 
 

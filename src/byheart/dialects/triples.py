@@ -16,6 +16,8 @@ from byheart.text.jsonspans import compact, fields
 
 NAME = "triples"
 KINDS = (Kind.CONSTRAINT, Kind.RULE, Kind.PREFERENCE)
+_BY_NAME = {kind.value: kind for kind in KINDS}
+_SEPARATORS = str.maketrans({"-": " ", "_": " ", "|": "/"})
 
 
 class Triples:
@@ -32,29 +34,15 @@ class Triples:
 
     def parse(self, text: str) -> Document:
         """One record for each line that is an entry; every other line that is not blank is a problem."""
-        placed: list[Placed] = []
-        problems: list[Problem] = []
-        seen: dict[str, int] = {}
-        offsets = _line_offsets(text)
-        for number, start in enumerate(offsets, start=1):
-            end = offsets[number] if number < len(offsets) else len(text)
-            row = text[start:end]
-            if not row.strip(BOM + " \t\r\n"):
-                continue
-            found = _record(row.lstrip(BOM))
-            if isinstance(found, str):
-                problems.append(Problem(line=number, rule="broken-line", message=found))
-                continue
-            body = row.lstrip(BOM)
-            begin = start + len(row) - len(body)
-            stop = begin + len(body.rstrip("\r\n"))
-            placed.append(Placed(record=found, line=number, start=begin, end=stop))
-            key = found.key or ""
-            if key in seen:
-                message = f"the same triple stands at line {seen[key]} already"
-                problems.append(Problem(line=number, rule="duplicate-key", message=message))
-            seen.setdefault(key, number)
-        return Document(text=text, placed=tuple(placed), problems=tuple(problems))
+        return _parsed(text, 0, 1, [], [])
+
+    def reparse(self, before: Document, text: str, first: int) -> Document:
+        """The same as parsing `text`, which is as it was up to the position `first`; what stands before is not read again."""
+        start = text.rfind("\n", 0, first) + 1
+        placed = [each for each in before.placed if each.end < start]
+        line = text.count("\n", 0, start) + 1
+        problems = [each for each in before.problems if each.line < line]
+        return _parsed(text, start, line, placed, problems)
 
     def plan(self, document: Document, changes: Sequence[Change], today: date) -> list[Splice]:
         """New entries become the last lines; a changed one differs only in the fields that changed."""
@@ -76,23 +64,42 @@ class Triples:
         return text
 
 
+def _parsed(text: str, begin: int, line: int, placed: list[Placed], problems: list[Problem]) -> Document:
+    """Parse from a line's beginning on, behind what has been parsed already."""
+    seen = {}
+    for each in reversed(placed):
+        seen[each.record.key] = each.line
+    start = begin
+    while start < len(text):
+        newline = text.find("\n", start)
+        end = newline + 1 if newline >= 0 else len(text)
+        row = text[start:end]
+        body = row.lstrip(BOM)
+        if body.strip():
+            found = _record(body)
+            if isinstance(found, str):
+                problems.append(Problem(line=line, rule="broken-line", message=found))
+            else:
+                stop = end - len(body) + len(body.rstrip("\r\n"))
+                placed.append(Placed(record=found, line=line, start=end - len(body), end=stop))
+                if found.key in seen:
+                    message = f"the same triple stands at line {seen[found.key]} already"
+                    problems.append(Problem(line=line, rule="duplicate-key", message=message))
+                else:
+                    seen[found.key] = line
+        start, line = end, line + 1
+    return Document(text=text, placed=tuple(placed), problems=tuple(problems))
+
+
 def triple_key(triple: Triple) -> str:
     """The dedupe key: the three parts in lower case, blanks and dashes as underscores, joined by bars."""
-    return "|".join(_normalised(part) for part in triple)
+    return f"{_normalised(triple[0])}|{_normalised(triple[1])}|{_normalised(triple[2])}"
 
 
 def _normalised(part: str) -> str:
-    words = unicodedata.normalize("NFKC", part).casefold().replace("|", "/").replace("-", " ").replace("_", " ").split()
-    return "_".join(words)
-
-
-def _line_offsets(text: str) -> list[int]:
-    # NDJSON lines end at a newline only; a lone carriage return is white space to JSON.
-    offsets, at = [0], text.find("\n")
-    while at >= 0:
-        offsets.append(at + 1)
-        at = text.find("\n", at + 1)
-    return offsets
+    if not part.isascii():
+        part = unicodedata.normalize("NFKC", part).casefold()
+    return "_".join(part.lower().translate(_SEPARATORS).split())
 
 
 def _record(row: str) -> Record | str:
@@ -104,19 +111,20 @@ def _record(row: str) -> Record | str:
     if not isinstance(entry, dict):
         return "not a JSON object"
     kind, triple, text, weight = entry.get("k"), entry.get("t"), entry.get("n"), entry.get("w", 1)
-    if kind not in [each.value for each in KINDS]:
+    known = _BY_NAME.get(kind) if isinstance(kind, str) else None
+    if known is None:
         return "k is none of constraint, rule, preference"
-    if not (isinstance(triple, list) and len(triple) == 3 and all(isinstance(part, str) for part in triple)):
+    if type(triple) is not list or len(triple) != 3 or {type(part) for part in triple} != {str}:
         return "t is not a list of three texts"
-    if not isinstance(text, str):
+    if type(text) is not str:
         return "n is not a text"
-    if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
+    if type(weight) is not int or weight < 1:
         return "w is not a whole number from 1"
-    tags = entry.get("tags", [])
-    if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
-        tags = []
+    tags = entry.get("tags") or ()
+    if tags and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+        tags = ()
     whole: Triple = (triple[0], triple[1], triple[2])
-    return Record(text=text, kind=Kind(kind), key=triple_key(whole), triple=whole, weight=weight, tags=tuple(tags))
+    return Record(text=text, kind=known, key=triple_key(whole), triple=whole, weight=weight, tags=tuple(tags))
 
 
 def _row(record: Record) -> str:

@@ -87,6 +87,11 @@ class YamlBlock:
             problems.append(Problem(line=found[0].line, rule="no-memory", message="no block holds a saved_memory map"))
         return Document(text=text, problems=tuple(problems), intact=False)
 
+    def reparse(self, before: Document, text: str, first: int) -> Document:
+        """The same as parsing `text`; a block is one piece, so nothing is saved here."""
+        del before, first
+        return self.parse(text)
+
     def plan(self, document: Document, changes: Sequence[Change], today: date) -> list[Splice]:
         """The splices for these changes; `updated` is set whenever there is any."""
         layout = document.layout

@@ -10,9 +10,8 @@ from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Scope, spoken
 from byheart.domain.results import Checkup, Finding
 from byheart.domain.roots import Place
 from byheart.flows import ledger
-from byheart.flows.desk import Desk, Opened, every
+from byheart.flows.desk import PROFILE, RULES, Desk, Opened, every
 from byheart.flows.exchange import read_foreign
-from byheart.flows.write import PROFILE, RULES
 from byheart.policies import foreign, forgetting, opposition
 
 

@@ -74,7 +74,7 @@ def _attempt(
         return Committed(id="", decision=decision, document=document, written=False)
     splices = dialect.plan(document, decision.changes, desk.clock().date())
     text = spliced(document.text, splices)
-    after = dialect.parse(text)
+    after = dialect.reparse(document, text, min((each.start for each in splices), default=0))
     _verify(place, document, after, decision.changes)
     backup = None
     # The recovered file itself holds all old content, so a secret in it is not copied to a second place.

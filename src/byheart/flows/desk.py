@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from byheart.domain.documents import Document
-from byheart.domain.errors import Unreadable
+from byheart.domain.errors import Ambiguous, NothingFound, Unreadable
 from byheart.domain.limits import Limits
 from byheart.domain.ports import Dialect, Files, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.results import Finding, Hit
 from byheart.domain.roots import Place, Project, Root
+from byheart.policies import forgetting
 from byheart.text.likeness import normalised
 from byheart.text.slugs import short_digest
+
+PROFILE, RULES = "yaml-block", "triples"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +104,26 @@ def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
 def without_secrets(desk: Desk, found: Sequence[Hit]) -> list[Hit]:
     """The hits with any secret that a person put into the file by hand blanked out."""
     return [replace(hit, record=replace(hit.record, text=desk.scanner.redacted(hit.record.text))) for hit in found]
+
+
+def is_enabled(desk: Desk, root: Root) -> bool:
+    """Whether memory may be applied and written unasked: config and the notebook's own switch both say so."""
+    if not desk.limits.enabled:
+        return False
+    roots = {id(each): each for each in (root, desk.roots[Scope.LOCAL])}
+    return all(opened(desk, each, PROFILE).document.settings.enabled for each in roots.values())
+
+
+def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = (PROFILE, RULES)) -> Hit:
+    """The one record a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
+    scopes = [scope] if scope else list(desk.roots)
+    documents, _ = every(desk, scopes, names)
+    found = [hit for each in documents for hit in hits(each)]
+    matches = forgetting.meant(selector, found)
+    if len(matches) > 1:
+        raise Ambiguous(selector, matches)
+    if not matches:
+        near = forgetting.near(selector, found)
+        hint = "; did you mean " + " or ".join(repr(hit.record.key or hit.id) for hit in near) if near else ""
+        raise NothingFound(f"no memory is named {selector!r}{hint}")
+    return matches[0]

@@ -13,8 +13,8 @@ from byheart.domain.records import Record, Scope, Signal
 from byheart.domain.results import Conversion, Finding, Imported
 from byheart.domain.roots import Place
 from byheart.flows import ledger
-from byheart.flows.desk import Desk, every
-from byheart.flows.write import PROFILE, RULES, Request, lost, remember
+from byheart.flows.desk import PROFILE, RULES, Desk, every
+from byheart.flows.write import Request, lost, remember
 from byheart.policies import foreign, forgetting
 from byheart.policies.foreign import Foreign
 

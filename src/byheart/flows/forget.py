@@ -9,8 +9,7 @@ from byheart.domain.records import Placed, Record, Scope, Value, spoken
 from byheart.domain.results import Hit, Receipt
 from byheart.flows import ledger
 from byheart.flows.commit import commit
-from byheart.flows.desk import Desk, hits, opened
-from byheart.flows.write import find_one
+from byheart.flows.desk import Desk, find_one, hits, opened
 from byheart.policies import forgetting
 from byheart.policies.forgetting import Tombstone
 from byheart.policies.merging import Decision
@@ -92,15 +91,15 @@ def _remaining(desk: Desk, texts: list[str]) -> list[str]:
     notes = []
     for root in desk.roots.values():
         for name in root.documents:
+            text = desk.files.read(root.documents[name]).text
+            if text is None or not any(needle in text for needle in texts):
+                continue
             each = opened(desk, root, name)
-            others = [other.id for other in hits(each) if any(text in other.record.text for text in texts)]
+            others = [other.id for other in hits(each) if any(needle in other.record.text for needle in texts)]
             if others:
                 notes.append(f"{each.place} still has it in {', '.join(others)}")
-            elif each.exists and any(text in each.document.text for text in texts):
-                line = next(
-                    number
-                    for number, row in enumerate(each.document.text.splitlines(), start=1)
-                    if any(text.splitlines()[0] in row for text in texts)
-                )
+            else:
+                at = min(text.find(needle) for needle in texts if needle in text)
+                line = text.count("\n", 0, at) + 1
                 notes.append(f"{each.place}:{line} still has it outside the entries")
     return notes

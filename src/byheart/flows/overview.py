@@ -10,8 +10,18 @@ from byheart.domain.errors import Environment, Unnatural
 from byheart.domain.records import Kind, Record, Scope
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
 from byheart.flows.commit import commit
-from byheart.flows.desk import Desk, Opened, every, hits, opened, without_secrets
-from byheart.flows.write import PROFILE, RULES, find_one, is_enabled
+from byheart.flows.desk import (
+    PROFILE,
+    RULES,
+    Desk,
+    Opened,
+    every,
+    find_one,
+    hits,
+    is_enabled,
+    opened,
+    without_secrets,
+)
 from byheart.policies import briefing, opposition, ranking
 from byheart.policies.merging import Decision
 

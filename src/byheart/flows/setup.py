@@ -9,8 +9,7 @@ from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
 from byheart.flows import ledger
 from byheart.flows.commit import commit
-from byheart.flows.desk import Desk
-from byheart.flows.write import PROFILE, RULES
+from byheart.flows.desk import PROFILE, RULES, Desk
 from byheart.policies.merging import Decision
 
 

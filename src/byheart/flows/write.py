@@ -8,18 +8,17 @@ from datetime import date
 
 from byheart.domain.changes import Setting
 from byheart.domain.documents import Document
-from byheart.domain.errors import Ambiguous, BadInput, NothingFound, Refused, Unsafe, Unwanted
+from byheart.domain.errors import BadInput, NothingFound, Refused, Unsafe, Unwanted
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Confidence, Kind, Record, Scope, Signal, Triple, Value, spoken
-from byheart.domain.results import Hit, Receipt, Verdict
+from byheart.domain.results import Receipt, Verdict
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import Committed, commit
-from byheart.flows.desk import Desk, every, handle_of, hits, opened
+from byheart.flows.desk import PROFILE, RULES, Desk, find_one, handle_of, is_enabled, opened
 from byheart.policies import capture, forgetting, merging, wording
 from byheart.policies.merging import Decision
 
-PROFILE, RULES = "yaml-block", "triples"
 _ROUTES = {Kind.RULE: RULES, Kind.CONSTRAINT: RULES, Kind.PREFERENCE: PROFILE, Kind.LESSON: PROFILE}
 _MOST_PARTS = 24
 
@@ -203,14 +202,6 @@ def verdict_of(desk: Desk, candidate: Record, request: Request) -> Verdict:
     return capture.judge(text, request.signal, findings, lesson=lesson, most=desk.limits.record_characters)
 
 
-def is_enabled(desk: Desk, root: Root) -> bool:
-    """Whether memory may be applied and written unasked: config and the notebook's own switch both say so."""
-    if not desk.limits.enabled:
-        return False
-    roots = {id(each): each for each in (root, desk.roots[Scope.LOCAL])}
-    return all(opened(desk, each, PROFILE).document.settings.enabled for each in roots.values())
-
-
 def _refuse_forgotten(desk: Desk, root: Root, document: Document, candidate: Record, key: str | None) -> None:
     if any(each.record.key == key for each in document.placed):
         return
@@ -279,21 +270,6 @@ def lost(keeps: frozenset[str], record: Record, given: frozenset[str] = frozense
     if "confidence" in keeps and record.kind in (Kind.RULE, Kind.CONSTRAINT):
         missing.append("kind")
     return tuple(missing)
-
-
-def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = (PROFILE, RULES)) -> Hit:
-    """The one record a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
-    scopes = [scope] if scope else list(desk.roots)
-    documents, _ = every(desk, scopes, names)
-    found = [hit for each in documents for hit in hits(each)]
-    matches = forgetting.meant(selector, found)
-    if len(matches) > 1:
-        raise Ambiguous(selector, matches)
-    if not matches:
-        near = forgetting.near(selector, found)
-        hint = "; did you mean " + " or ".join(repr(hit.record.key or hit.id) for hit in near) if near else ""
-        raise NothingFound(f"no memory is named {selector!r}{hint}")
-    return matches[0]
 
 
 def confirm(desk: Desk, selector: str, scope: Scope | None) -> Receipt:

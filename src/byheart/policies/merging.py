@@ -74,7 +74,10 @@ def into_rules(document: Document, incoming: Record, key: str) -> Decision:
     changes: list[Change] = []
     notes: list[str] = []
     tags = incoming.tags
-    for each in document.placed:
+    # Entries that do not share a subject cannot oppose each other, and nearly none does.
+    names = opposition.about(incoming)
+    rivals = [each for each in document.placed if each.record.triple and names & opposition.about(each.record)]
+    for each in rivals:
         how = opposition.opposes(each.record.triple, incoming.triple) if each.record.triple else None
         if how is None:
             continue

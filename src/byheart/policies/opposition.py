@@ -29,6 +29,7 @@ _PLURAL = frozenset(
     "applies_to noted fixed_by include includes require requires contain contains has have support supports depends_on "
     "related_to works_with prefer_over see run".split()
 )
+_SEPARATORS = str.maketrans("-_", "  ")
 _ANY = frozenset({"general", "", "*", "any", "all", "true", "yes"})
 
 
@@ -78,9 +79,7 @@ def standing(placed: Sequence[Placed]) -> Standing:
         triple = each.record.triple
         if triple is None:
             continue
-        names = {_folded(triple[0])}
-        if _folded(triple[1]) == "prefer_over":
-            names.add(_folded(triple[2]))
+        names = about(each.record)
         rivals = sorted({rival for name in names for rival in groups.get(name, ())})
         for rival in rivals:
             older = placed[rival].record
@@ -99,8 +98,18 @@ def standing(placed: Sequence[Placed]) -> Standing:
     return Standing(overruled, tuple(undecided))
 
 
+def about(record: Record) -> set[str]:
+    """What a record's entry is about, folded: only entries with something in common can oppose each other."""
+    if record.triple is None:
+        return set()
+    names = {_folded(record.triple[0])}
+    if _folded(record.triple[1]) == "prefer_over":
+        names.add(_folded(record.triple[2]))
+    return names
+
+
 def _folded(part: str) -> str:
-    return "_".join(part.casefold().replace("-", " ").replace("_", " ").split())
+    return "_".join(part.casefold().translate(_SEPARATORS).split())
 
 
 def _polarity(predicate: str) -> tuple[int, str]:

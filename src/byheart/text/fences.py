@@ -57,13 +57,11 @@ def _leading(text: str, shift: int) -> Fence | None:
     if _language(info) not in ("yaml", "yml"):
         return None
     content = lines.after_break(text, found.end())
-    position = content
-    while position < len(text):
-        end = lines.line_end(text, position)
-        if _closes(text[position:end], marker):
-            return Fence(content, position, 1, closed=True)
-        position = lines.after_break(text, end)
-    return Fence(content, len(text), 1, closed=False)
+    run = re.escape(marker[0])
+    closing = re.compile(rf"^ {{0,3}}{run}{{{len(marker)},}}[ \t]*\r?$", re.MULTILINE).search(text, content)
+    if closing is None or content > len(text):
+        return Fence(content, len(text), 1, closed=False)
+    return Fence(content, closing.start(), 1, closed=True)
 
 
 def _all(text: str, shift: int) -> list[Fence]:

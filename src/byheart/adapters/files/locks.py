@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import time
 
 from byheart.adapters.files.containment import FILE_MODE, explained, open_file, open_folder, parts
@@ -66,8 +65,8 @@ def _wait(lock: int, until: float, name: str) -> None:
         except BlockingIOError:
             if time.monotonic() >= until:
                 raise Busy(f"{name}: {_holder(lock)} holds the lock; try again when it is done") from None
-        # Uneven pauses keep waiting processes from polling in step.
-        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
+        # Uneven pauses keep waiting processes from polling in step; the clock's last digits are uneven enough.
+        time.sleep(pause * (0.5 + time.monotonic_ns() % 1000 / 1000))
         pause = min(pause * 1.5, 0.02)
 
 

@@ -17,6 +17,7 @@ _EQUALS = r"""\s{0,6}(?::=|=>|->|={1,3}|:)\s{0,6}"""
 _EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)\s{0,6}"""
 _QUOTE = r"""[\\"'`(]{0,4}"""
 _VALUE = r"""([^\s"'`,;<>()\\]{4,512})"""
+_LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,512})"""
 
 _WEAK_KEY_WORDS = re.compile(
     r"(?:public|foreign|primary|partition|sort|cache|index|max|min|count|usage|limit)", re.IGNORECASE
@@ -100,7 +101,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="url-credentials",
-            pattern=r"""[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s:/@"'<>`]{0,120}:([^\s/@"'<>`]{3,256})@[\w\[$]""",
+            pattern=r"""://[^\s:/@"'<>`]*:([^\s/@"'<>`]{3,})@[\w\[$]""",
             hints=("://",),
             group=1,
             accept=_in_url,
@@ -169,7 +170,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="secret-assignment",
-            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}{_QUOTE}{_VALUE}",
+            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}{_QUOTE}{_LONG_VALUE}",
             hints=("secret", "token", "key", "credential", "bearer"),
             group=1,
             accept=_assigned,

@@ -76,9 +76,15 @@ def run(arguments: list[str]) -> int:
     as_object = "--json" in arguments
     debug = os.environ.get("BYHEART_DEBUG") == "1"
     try:
-        outcome = byheart.main(arguments, prog_name="byheart", standalone_mode=False)
+        if "_BYHEART_COMPLETE" in os.environ:
+            byheart.main(arguments, prog_name="byheart", complete_var="_BYHEART_COMPLETE")
+        # Not Group.main, which turns a reader that went away (head) into exit code 1.
+        with byheart.make_context("byheart", arguments) as context:
+            outcome = byheart.invoke(context)
         sys.stdout.flush()
         return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
     except click.exceptions.Abort:
         sys.stderr.write("byheart: stopped; nothing was changed\n")
         return 130

@@ -43,6 +43,7 @@ def folder() -> str:
 
 
 def json_option(command: Command) -> Command:
+    """--json, which every command that prints a result has."""
     return click.option("--json", "as_object", is_flag=True, help="Print the result as JSON.")(command)
 
 
@@ -55,16 +56,18 @@ def scope_option(command: Command) -> Command:
 
 
 def scope_of(name: str | None) -> Scope | None:
+    """The scope a flag names, if one was given."""
     return Scope(name) if name else None
 
 
 def scopes_of(name: str | None) -> Sequence[Scope]:
+    """The scope a flag names, else both."""
     return (Scope(name),) if name else (Scope.LOCAL, Scope.GLOBAL)
 
 
 def say(line: str) -> None:
-    """A line of the result."""
-    click.echo(line)
+    """A line of the result; any colour in it was put there because it is wanted."""
+    click.echo(line, color=True)
 
 
 def note(line: str) -> None:
@@ -89,6 +92,7 @@ def heading(text: str, opened_: Opened) -> str:
 
 
 def colour(opened_: Opened) -> bool:
+    """Whether to use colour: as configured, else on a terminal whose user has not set NO_COLOR."""
     wish = opened_.config.text("output.color")
     if wish == "always":
         return True

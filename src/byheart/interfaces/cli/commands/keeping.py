@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 
 import click
 
@@ -62,6 +60,9 @@ def check(file: str | None, scope: str | None, as_object: bool) -> int:
 @frame.json_option
 def doctor(as_object: bool) -> int:
     """Say how the installation stands: versions, folders, files, history."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
     opened = frame.opened()
     versions = [("byheart", __version__), ("python", platform.python_version())]
     for name in _PARTS:
