@@ -168,8 +168,8 @@ def speed(quick: bool) -> Iterator[Row]:
         half = text[: len(text) // 2]
         scanner.findings(half[:100_000])
         small, large = (
-            best(lambda half=half: scanner.findings(half), 3),
-            best(lambda text=text: scanner.findings(text), 3),
+            best(partial(scanner.findings, half), 3),
+            best(partial(scanner.findings, text), 3),
         )
         yield {
             "what": name,

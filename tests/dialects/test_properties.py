@@ -158,7 +158,7 @@ def test_rules_parsed_again_after_a_change_are_as_if_parsed_afresh(
 ) -> None:
     document = RULES.parse(text)
     change: Add | Drop = Add(record=record)
-    if document.placed and data.draw(st.booleans()):
+    if len(document.placed) and data.draw(st.booleans()):
         change = Drop(old=data.draw(st.sampled_from(document.placed)), reason=None)
     splices = RULES.plan(document, [change], TODAY)
     changed = spliced(text, splices)
