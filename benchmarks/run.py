@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.domain.records import Confidence, Record
-from byheart.flows.write import Request
+from byheart.flows.asking import Request
 from byheart.testing import Bench
 
 Row = dict[str, object]

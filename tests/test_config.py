@@ -11,6 +11,7 @@ from byheart import config
 from byheart.domain.errors import BadSetting
 from byheart.domain.limits import Limits
 from byheart.testing import Bench
+from tests.conftest import Cli
 
 
 def layered(
@@ -57,7 +58,7 @@ def test_origin_of_each_setting_is_known(tmp_path: Path) -> None:
         ("", "[memory]\nenabled = false\n", "memory.enabled", False),
         ("", "[store]\nfile_bytes = 900000000\n", "store.file_bytes", 16_000_000),
         ("", "[store]\nin_repo = true\n", "store.in_repo", True),
-        ("", '[paths]\nrules = "notes/rules.ndjson"\n', "paths.rules", "notes/rules.ndjson"),
+        ("", '[paths]\nrules = "notes/memories.ndjson"\n', "paths.rules", "notes/memories.ndjson"),
     ],
 )
 def test_project_may_only_narrow(tmp_path: Path, user: str, project: str, key: str, expected: object) -> None:
@@ -71,6 +72,11 @@ def test_project_may_only_narrow(tmp_path: Path, user: str, project: str, key: s
         '[paths]\nprofile = "../outside.md"\n',
         '[paths]\nrules = "~/x"\n',
         '[paths]\nglobal_rules = "x"\n',
+        '[paths]\nprofile = ".git/config"\n',
+        '[paths]\nprofile = "README.md"\n',
+        '[paths]\nrules = "Makefile"\n',
+        '[paths]\nrules = ".hidden/memories.ndjson"\n',
+        "[memory]\nenabled = " + "[" * 5000,
         "[store]\nlock_seconds = 1\n",
         '[output]\ncolor = "never"\n',
     ],
@@ -87,7 +93,7 @@ def test_project_path_through_a_symlink_is_refused(bench: Bench) -> None:
     from byheart.domain.errors import Unnatural
 
     os.symlink(bench.folder, os.path.join(bench.project, "out"))
-    bench.put(".byheart.toml", '[paths]\nrules = "out/rules.ndjson"\n')
+    bench.put(".byheart.toml", '[paths]\nrules = "out/memories.ndjson"\n')
     with pytest.raises(Unnatural):
         bench.remember("never guess")
 
@@ -100,3 +106,22 @@ def test_home_variable_moves_all_state(bench: Bench, tmp_path: Path) -> None:
     assert not Path(bench.home).exists()
     assert (tmp_path / "moved").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["moved", "project"]
+
+
+def test_project_file_that_is_a_link_or_a_fifo_is_refused_at_once(bench: Bench, cli: Cli) -> None:
+    import os
+
+    path = os.path.join(bench.project, ".byheart.toml")
+    os.symlink("/dev/zero", path)
+    assert (cli("list").code, "symbolic link" in cli("list").err) == (5, True)
+    os.unlink(path)
+    os.mkfifo(path)
+    assert (cli("list").code, "not an ordinary file" in cli("list").err) == (5, True)
+
+
+def test_small_file_limit_does_not_touch_byhearts_own_log(bench: Bench) -> None:
+    bench.put(".byheart.toml", "[store]\nfile_bytes = 10000\n")
+    for number in range(40):
+        bench.remember(f"never do thing number {number}")
+        bench.memory.forget(f"Never do thing number {number}.")
+    assert len(bench.memory.log(most=500)) == 80

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from byheart.domain.limits import Limits
 # importlib.resources would find it too, at the price of 20 ms of imports.
 DEFAULTS = os.path.join(os.path.dirname(__file__), "defaults.toml")
 Setting = str | int | float | bool
+_LARGEST = 100_000
 _OWN_VARIABLES = frozenset({"BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON"})
 
 
@@ -36,6 +39,7 @@ class Rule:
         return f"a number from {self.least:g} to {self.most:g}"
 
 
+_NOTEBOOKS = {"paths.profile": "memories.md", "paths.rules": "memories.ndjson"}
 KEYS: dict[str, Rule] = {
     "memory.enabled": Rule(kind=bool, narrow="off"),
     "profile.bullets": Rule(kind=int, least=1, most=15, narrow="lower"),
@@ -93,7 +97,7 @@ def load(user_file: str, project_file: str, environment: Mapping[str, str], flag
     origins = dict.fromkeys(values, "default")
     for key, value in _file(user_file).items():
         values[key], origins[key] = _checked(user_file, key, value), user_file
-    for key, value in _file(project_file).items():
+    for key, value in _file(project_file, follow=False).items():
         narrowed = _narrowed(project_file, key, _checked(project_file, key, value), values[key])
         if narrowed != values[key]:
             values[key], origins[key] = narrowed, project_file
@@ -105,18 +109,36 @@ def load(user_file: str, project_file: str, environment: Mapping[str, str], flag
     return Config(values=values, origins=origins)
 
 
-def _file(path: str) -> dict[str, Setting]:
+def _file(path: str, *, follow: bool = True) -> dict[str, Setting]:
     try:
-        with open(path, "rb") as stream:
-            return _flat(path, tomllib.load(stream))
-    except FileNotFoundError:
-        return {}
+        content = _content(path, follow=follow)
+        return _flat(path, tomllib.loads(content.decode("utf-8"))) if content is not None else {}
     except tomllib.TOMLDecodeError as error:
         raise BadSetting(path, "the file", f"is not valid TOML ({error})", "see docs/reference.md") from None
     except UnicodeDecodeError:
         raise BadSetting(path, "the file", "is not valid UTF-8", "a TOML file saved as UTF-8") from None
+    except RecursionError:
+        raise BadSetting(path, "the file", "is nested too deeply", "tables with plain values") from None
+
+
+def _content(path: str, *, follow: bool) -> bytes | None:
+    """A settings file's bytes, None where there is none. A clone may bring a link, a FIFO or a file without end."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    except FileNotFoundError:
+        return None
     except OSError as error:
-        raise Unreadable(path, os.strerror(error.errno or 0), "make it a readable file, or move it away") from None
+        reason = "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+        raise Unreadable(path, reason, "make it a plain, readable file, or move it away") from None
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise Unreadable(path, "it is not an ordinary file", "make it a plain, readable file, or move it away")
+        content = os.read(opened, _LARGEST + 1)
+    finally:
+        os.close(opened)
+    if len(content) > _LARGEST:
+        raise Unreadable(path, f"it is larger than {_LARGEST:,} bytes", "keep only settings in it")
+    return content
 
 
 def _flat(origin: str, tables: Mapping[str, object]) -> dict[str, Setting]:
@@ -159,9 +181,12 @@ def _narrowed(origin: str, key: str, value: Setting, current: Setting) -> Settin
         case "any":
             return value
         case "inside":
-            text = str(value)
-            if text and (os.path.isabs(text) or ".." in text.split("/") or text.startswith("~")):
-                raise BadSetting(origin, key, f"has the value {text!r}, which leaves the project", "a path inside it")
+            text, name = str(value), _NOTEBOOKS[key]
+            steps = text.split("/")
+            # A clone must not be able to point byheart at .git/config or at somebody's README.
+            if text and (steps[-1] != name or any(step in ("", "..") or step.startswith((".", "~")) for step in steps)):
+                allowed = f"a path inside the project that ends in {name}, without hidden folders"
+                raise BadSetting(origin, key, f"has the value {text!r}, which a project may not choose", allowed)
             return text or current
         case _:
             may = ", ".join(name for name, rule in KEYS.items() if rule.narrow)

@@ -23,9 +23,9 @@ from byheart.domain.roots import Place
 from byheart.flows.desk import PROFILE, RULES, Desk, opened
 
 if TYPE_CHECKING:
+    from byheart.flows.asking import Request
     from byheart.flows.overview import Page
     from byheart.flows.setup import Ready
-    from byheart.flows.write import Request
 
 BOTH = (Scope.LOCAL, Scope.GLOBAL)
 NOTEBOOKS = (PROFILE, RULES)
@@ -48,9 +48,9 @@ class Memory:
 
     def judge(self, request: Request) -> Verdict:
         """What the capture policy would say, without storing anything."""
-        from byheart.flows import write
+        from byheart.flows import asking, write
 
-        candidate, _, _ = write.compose(request)
+        candidate, _, _ = asking.compose(request)
         return write.verdict_of(self._desk, candidate, request)
 
     def recall(self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None) -> Listing:

@@ -12,7 +12,7 @@ from byheart.adapters.files.disk import DiskFiles
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place, Root
-from byheart.flows.write import Request
+from byheart.flows.asking import Request
 from byheart.memory import Memory
 from byheart.wiring import Opened, Surroundings, open_memory
 

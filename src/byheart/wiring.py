@@ -64,6 +64,7 @@ class Opened:
     home: str
     in_repo: dict[str, Place]
     files: Files
+    shadowed: tuple[str, ...] = ()
 
     def write_new(self, place: Place, text: str) -> None:
         """Write a file that a person named for output; one that exists is left alone."""
@@ -102,7 +103,18 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         token=lambda: os.urandom(4).hex(),
         salt=_salt(disk, home),
     )
-    return Opened(memory=Memory(desk), config=config, project=project, home=home, in_repo=in_repo, files=disk)
+    usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
+    chosen = set(roots[Scope.LOCAL].documents.values())
+    shadowed = tuple(str(place) for place in usual if place not in chosen and os.path.lexists(str(place)))
+    return Opened(
+        memory=Memory(desk),
+        config=config,
+        project=project,
+        home=home,
+        in_repo=in_repo,
+        files=disk,
+        shadowed=shadowed,
+    )
 
 
 def _local(around: Surroundings, config: Config, home: str, project: Project, in_repo: dict[str, Place]) -> Root:
@@ -179,6 +191,14 @@ def machine(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checkup
         if not os.access(home, os.W_OK):
             state, detail = "failure", f"{home} cannot be written"
         found.append(Checkup(subject="home", state=state, detail=detail))
+    found += [
+        Checkup(
+            subject="unused notebook",
+            state="warning",
+            detail=f"{path} is not read here; byheart import can bring it over",
+        )
+        for path in opened.shadowed
+    ]
     project = opened.project
     identity = project.remote or project.common_folder or project.folder
     found.append(Checkup(subject="project", state="ok", detail=f"{project.id} ({identity})"))

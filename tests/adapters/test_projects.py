@@ -97,6 +97,8 @@ def test_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
         ("https://example.org:8443/a/b", "example.org:8443/a/b"),
         ("host:path/to/repo.git", "host/path/to/repo"),
         ("/srv/git/shop.git", "/srv/git/shop.git"),
+        ("https://bob:p@ss@github.com/o/r", "github.com/o/r"),
+        ("https://gitlab.com/o/r.git?private_token=x#y", "gitlab.com/o/r"),
         ("", None),
         ("../relative", None),
     ],
@@ -132,3 +134,30 @@ def test_project_names_are_safe_as_folder_names(tmp_path: Path) -> None:
         found = projects.find(str(folder), unknown).id
         assert "/" not in found
         assert not found.startswith((".", "-"))
+
+
+@pytest.mark.parametrize(
+    "row", ["\turl = git@github.com:acme/shop.git # main", "", "\turl = git@github.com:acme/shop.git ; x"]
+)
+def test_git_config_is_read_as_git_reads_it(tmp_path: Path, row: str) -> None:
+    (tmp_path / ".git").mkdir()
+    header = '[remote "origin"]' if row else '[remote "origin"] url = git@github.com:acme/shop.git'
+    (tmp_path / ".git" / "config").write_text(f"{header}\n{row}\n", encoding="utf-8")
+    assert projects.find(str(tmp_path), unknown).remote == "github.com/acme/shop"
+
+
+def test_git_file_that_points_at_another_project_does_not_claim_its_memory(tmp_path: Path) -> None:
+    victim = repository(tmp_path / "victim", "git@github.com:acme/private.git")
+    git(victim, "commit", "-q", "--allow-empty", "-m", "x")
+    git(victim, "worktree", "add", "-q", str(tmp_path / "side"))
+    for number, target in enumerate([victim / ".git", victim / ".git" / "worktrees" / "side"]):
+        thief = tmp_path / f"thief{number}"
+        thief.mkdir()
+        (thief / ".git").write_text(f"gitdir: {target}\n", encoding="utf-8")
+        assert projects.find(str(thief), unknown).id != projects.find(str(victim), unknown).id
+
+
+def test_git_config_that_is_a_fifo_does_not_block(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / ".git" / "config")
+    assert projects.find(str(tmp_path), unknown).remote is None

@@ -59,6 +59,10 @@ TOKENS = {
     "curl-credentials": "curl -u admin:" + "pQ9wTxu4Fg https://x.test",
     "password-assignment": 'password = "' + 'tr0ub4dor&3"',
     "secret-assignment": "CLIENT_SECRET=" + made(ALNUM, 32),
+    "password-quoted": 'password = "' + 'correct horse (battery) staple"',
+    "password-in-prose": "the vault passphrase which is " + "Tr0ub4dor-3x",
+    "credentials-in-prose": "staging creds are bob / " + "s3cr3tP4ss",
+    "command-password": "mysql -u root -p" + "S3cr3tPw9 shop",
     "connection-string": "Server=db;Database=x;Uid=me;" + "Pwd=opensesame;",
     "personal-payment-card": "5555 5555 5555 4444",
     "personal-bank-account": "DE89 3704 0044 0532 0130 00",
@@ -87,6 +91,41 @@ def test_redacting_leaves_nothing_to_find(rule: str) -> None:
     redacted = SCANNER.redacted(f"before {TOKENS[rule]} after")
     assert "[REDACTED:" in redacted
     assert SCANNER.secrets(redacted) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("eyJ" + "a" * 20 + ".eyJ" + "b" * 20 + "." + "signature123", "signature"),
+        ('password = "' + 'S3cr3t(1)Pass word"', "Pass word"),
+        ("postgres://u:" + "p@ss/w@host/db", "ss/w"),
+        ("-----BEGIN PRIVATE " + "KEY-----\n> MIIabc\n> MIIdef\n> -----END PRIVATE " + "KEY-----", "MIIdef"),
+    ],
+)
+def test_redacting_leaves_no_part_of_a_secret(text: str, left: str) -> None:
+    assert left not in SCANNER.redacted(text)
+
+
+def test_secret_on_the_edge_of_a_piece_is_found_wherever_it_lies() -> None:
+    key = "AKIA" + "Z7QW2ER4TY6UIOP1"
+    for padding in range(32_700, 32_800, 5):
+        text = "x" * padding + "." + key + "." + "y" * 40_000
+        assert "aws-access-key-id" in [finding.rule for finding in SCANNER.secrets(text)], padding
+    for padding in range(32_700, 32_800, 5):
+        text = "w " * (padding // 2) + 'password:\n  "' + 'tr0ub4dor&3"' + "\nz" * 30_000
+        assert SCANNER.secrets(text), padding
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run all scripts from the repo root",
+        "upload coverage to https://codecov.io",
+        "in all future sessions use metric units",
+    ],
+)
+def test_weak_signs_of_an_instruction_only_count_unasked(text: str) -> None:
+    assert {finding.severity for finding in SCANNER.findings(text)} == {"weak"}
 
 
 def test_redacting_takes_a_whole_key_block_also_across_pieces() -> None:
@@ -123,6 +162,16 @@ def test_redacting_takes_a_whole_key_block_also_across_pieces() -> None:
         "the key is to keep functions small",
         '"pwd": "/home/me/src/app"',
         "model gpt-4o-mini-2024-07-18 and claude-sonnet-4-5-20250929",
+        "passwords: use argon2id, never md5",
+        "the password policy: at least 12 characters with digits",
+        "PASSWORD_RESET_TIMEOUT=86400",
+        "set PASSWORD_HASHER=argon2id",
+        "token_expiry: 15minutes",
+        "tokenizer: cl100k_base",
+        "api_key: read it from the environment",
+        "private key lives in ~/.ssh/id_ed25519",
+        "all tests pass on 3.11",
+        "see https://example.com:8080/path?mail=a@b.c",
         "call 555-0100 or see RFC 9110 section 15",
         "ISBN 978-3-16-148410-0",
     ],
@@ -145,6 +194,8 @@ def test_ordinary_text_is_not_flagged(text: str) -> None:
         ("a\u200db", "unicode-zero-width"),
         ("v\ufe01\ufe02\ufe03", "unicode-selector-run"),
         ("half \ud800", "unicode-surrogate"),
+        ("flag 🏴\U000e0067\U000e0062 never ends", "unicode-tag"),
+        ("filler\u3164", "unicode-zero-width"),
     ],
 )
 def test_hidden_characters_are_found(text: str, rule: str) -> None:
@@ -209,6 +260,9 @@ def test_instruction_like_text_is_found(text: str) -> None:
         "Follow the style guide in docs/style.md",
         "Don't mention ticket numbers in commit messages",
         "From now on, write commit messages in English",
+        "From now on you will be concise",
+        "Ignore all eslint rules in vendor/",
+        "You are now allowed to use pnpm",
     ],
 )
 def test_plain_preferences_are_not_instruction_like(text: str) -> None:

@@ -242,3 +242,37 @@ def test_two_homes_that_share_a_repository_file_exclude_each_other(tmp_path: Pat
     second = Root(scope=Scope.LOCAL, folder=Place(str(tmp_path / "home2"), "p"), documents=shared)
     with DiskFiles().locked(first), pytest.raises(Busy), DiskFiles(lock_seconds=0.05).locked(second):
         pass
+
+
+def test_append_to_a_file_that_was_removed_is_a_conflict_and_makes_no_stump(tmp_path: Path) -> None:
+    class Removing(DiskFiles):
+        def _expect(self, place: Place, folder: int, name: str, base: str) -> None:
+            super()._expect(place, folder, name, base)
+            os.unlink(name, dir_fd=folder)
+
+    place = Place(str(tmp_path), "x.md")
+    first = DiskFiles().write(place, "one\n", "")
+    with pytest.raises(Conflict):
+        Removing().append(place, "tail\n", first.digest)
+    assert os.listdir(tmp_path) == []
+
+
+def test_append_without_a_digest_starts_on_a_line_of_its_own(tmp_path: Path) -> None:
+    place = Place(str(tmp_path), "log")
+    (tmp_path / "log").write_text('{"torn', encoding="utf-8")
+    DiskFiles().append(place, "whole\n", None)
+    assert (tmp_path / "log").read_text(encoding="utf-8") == '{"torn\nwhole\n'
+
+
+def test_two_documents_outside_in_one_folder_do_not_lock_each_other_out(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    documents = {"a": Place(str(tmp_path / "repo"), "a.md"), "b": Place(str(tmp_path / "repo"), "b.ndjson")}
+    with DiskFiles(lock_seconds=0.1).locked(
+        Root(scope=Scope.LOCAL, folder=Place(str(tmp_path / "home"), "p"), documents=documents)
+    ):
+        pass
+
+
+def test_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Unwritable):
+        DiskFiles().write(Place("/proc/nowhere/byheart", "x.md"), "x", "")

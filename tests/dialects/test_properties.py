@@ -16,7 +16,7 @@ from byheart.dialects.yaml_block import YamlBlock
 from byheart.domain.changes import Add, Drop, Replace, spliced
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Record
-from byheart.flows.write import Request
+from byheart.flows.asking import Request
 from byheart.testing import Bench
 from tests.dialects.strategies import profile_files, profile_records, rule_files, rule_records, words
 

@@ -35,8 +35,8 @@ def test_every_command_has_help_with_an_example(cli: Cli, command: str) -> None:
     ids=" ".join,
 )  # fmt: skip
 def test_every_command_prints_one_json_value(bench: Bench, cli: Cli, arguments: list[str]) -> None:
+    bench.put("memories.md", "")
     bench.remember("tabs", key="code.indent")
-    bench.put("memories.md", bench.text("yaml-block"))
     bench.put("other.ndjson", '{"k":"rule","t":["a","use","b"],"w":1,"n":"Use b."}\n')
     done = cli(*arguments, "--json")
     json.loads(done.out)

@@ -13,7 +13,7 @@ from byheart.dialects.yaml_block import NOTES_HEADING, YamlBlock
 from byheart.domain.errors import BadInput, NothingFound, Refused, Unsafe, Unwanted
 from byheart.domain.records import Confidence, Kind, Record, Scope, Signal
 from byheart.domain.results import Hit
-from byheart.flows.write import Request
+from byheart.flows.asking import Request
 from byheart.policies import capture
 from byheart.policies.briefing import active_profile
 from byheart.testing import Bench

@@ -10,7 +10,7 @@ import pytest
 
 from byheart.domain.errors import Refused, Unsafe
 from byheart.domain.records import Kind, Scope, Signal
-from byheart.flows.write import Request
+from byheart.flows.asking import Request
 from byheart.policies import wording
 from byheart.testing import Bench
 from tests.conftest import Cli

@@ -10,7 +10,7 @@ import pytest
 
 from byheart.domain.errors import Ambiguous, Conflict, NothingFound, NotUndoable, Unwanted
 from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.flows.write import Request
+from byheart.flows.asking import Request
 from byheart.testing import Bench
 from tests.conftest import Cli
 

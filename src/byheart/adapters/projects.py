@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable
 
 from byheart.domain.roots import Project
 from byheart.text.slugs import short_digest, slug
 
 MARKER = ".byheart.toml"
-_SECTION = re.compile(r'^\s*\[\s*remote\s+"([^"]*)"\s*\]', re.IGNORECASE)
-_URL = re.compile(r"^\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
+_SECTION = re.compile(r'^\s*\[\s*remote\s+"([^"]*)"\s*\](.*)', re.IGNORECASE)
+_URL = re.compile(r"^\s*url\s*=\s*(.*?)\s*(?:[#;].*)?$", re.IGNORECASE)
 _SCP = re.compile(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^@/]*@)?([^/:]+)(?::(\d+))?(/.*)?$", re.IGNORECASE)
+# A user's name and password end at the last @ before the path, whatever they hold.
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^/]*@)?([^/:@?#]+)(?::(\d+))?(/[^?#]*)?(?:[?#].*)?$", re.IGNORECASE)
 # Hosts whose paths do not distinguish case.
 _FOLDED = ("github.com", "gitlab.com", "bitbucket.org")
 _PORTS = {"22", "80", "443", "9418"}
@@ -86,7 +88,13 @@ def _common(top: str) -> str | None:
         return None
     folder = os.path.realpath(os.path.join(top, pointer.removeprefix("gitdir:").strip()))
     shared = _small(os.path.join(folder, "commondir")).strip()
-    return os.path.realpath(os.path.join(folder, shared)) if shared else folder
+    if not shared:
+        # A submodule's folder lies in its parent's; a plain .git of another project is not ours to claim.
+        return folder if os.path.basename(folder) != ".git" else None
+    back = _small(os.path.join(folder, "gitdir")).strip()
+    if os.path.realpath(os.path.join(folder, back)) != os.path.realpath(dot_git):
+        return None
+    return os.path.realpath(os.path.join(folder, shared))
 
 
 def _remote(common: str) -> str | None:
@@ -97,8 +105,7 @@ def _remote(common: str) -> str | None:
         header = _SECTION.match(row)
         if header or row.lstrip().startswith("["):
             section = header.group(1) if header else None
-            continue
-        url = _URL.match(row)
+        url = _URL.match(header.group(2) if header else row)
         if section is not None and url:
             urls.setdefault(section, url.group(1).strip('"'))
     chosen = urls.get("origin") or next(iter(urls.values()), None)
@@ -126,7 +133,11 @@ def normalised_remote(url: str) -> str | None:
 def _small(path: str) -> str:
     """A small text file's content; nothing where it cannot be read."""
     try:
-        with open(path, "rb") as stream:
-            return stream.read(200_000).decode("utf-8", "replace")
-    except OSError:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
         return ""
+    try:
+        ordinary = stat.S_ISREG(os.fstat(opened).st_mode)
+        return os.read(opened, 200_000).decode("utf-8", "replace") if ordinary else ""
+    finally:
+        os.close(opened)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import date
@@ -17,6 +18,7 @@ from byheart.text.jsonspans import compact, fields
 NAME = "triples"
 KINDS = (Kind.CONSTRAINT, Kind.RULE, Kind.PREFERENCE)
 _BY_NAME = {kind.value: kind for kind in KINDS}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SEPARATORS = str.maketrans({"-": " ", "_": " ", "|": "/"})
 
 
@@ -124,6 +126,8 @@ def _record(row: str) -> Record | str:
     if tags and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
         tags = ()
     whole: Triple = (triple[0], triple[1], triple[2])
+    if "\\u" in row and _SURROGATE.search("".join((text, *whole, *tags))):
+        return "half a character (a lone surrogate) stands in it"
     return Record(text=text, kind=known, key=triple_key(whole), triple=whole, weight=weight, tags=tuple(tags))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice
@@ -26,6 +27,7 @@ saved_memory:
 deletions: []
 ```
 """
+_OFF = re.compile(r"^\s*enabled:\s*(?:false|off|no)\b", re.MULTILINE | re.IGNORECASE)
 _FIELDS = ("key", "value", "added", "source", "confidence", "tags")
 
 
@@ -68,8 +70,6 @@ class YamlBlock:
                 # A parser that ran out of text points behind the block; its last line is where to look.
                 line = fence.line + max(1, min(broken.line, body.count("\n")))
                 problems.append(Problem(line=line, rule=rule, message=broken.message))
-                if "saved_memory" in body:
-                    break
                 continue
             memory = top.get("saved_memory") if top else None
             if top is None or memory is None or memory.pairs is None:
@@ -85,7 +85,9 @@ class YamlBlock:
             return _document(text, fence.line, layout, problems)
         if not problems:
             problems.append(Problem(line=found[0].line, rule="no-memory", message="no block holds a saved_memory map"))
-        return Document(text=text, problems=tuple(problems), intact=False)
+        # A block that cannot be read may still say that memory is off, and that is heeded.
+        settings = Settings(enabled=not _OFF.search(text))
+        return Document(text=text, problems=tuple(problems), intact=False, settings=settings)
 
     def reparse(self, before: Document, text: str, first: int) -> Document:
         """The same as parsing `text`; a block is one piece, so nothing is saved here."""
@@ -105,22 +107,14 @@ class YamlBlock:
             splices += yamledit.append_entries(body, layout.memory, "items", adds, newline)
         gone = [_item_at(layout, change.old) for change in changes if isinstance(change, Drop)]
         splices += yamledit.drop_entries(body, layout.memory, "items", gone)
-        tombstones = [
-            _tombstone(change.old.record, change.reason, today)
-            for change in changes
-            if isinstance(change, Drop) and change.reason is not None
-        ]
-        if tombstones:
-            owner = layout.top
-            if owner.get("deletions") is None and layout.memory.get("deletions") is not None:
-                owner = layout.memory
-            splices += yamledit.append_entries(body, owner, "deletions", tombstones, newline)
         for change in changes:
             if isinstance(change, Replace):
                 splices += _replaced(layout, change)
             elif isinstance(change, Setting):
                 splices += _switched(layout, change)
         splices += yamledit.set_field(body, layout.memory, "updated", Bare(today.isoformat()), newline)
+        # Last, since a new list at the top level has to follow what is added inside saved_memory at the same place.
+        splices += _buried(layout, changes, today)
         return [Splice(each.start + layout.offset, each.end + layout.offset, each.text) for each in splices]
 
     def recovered(self, text: str) -> str:
@@ -129,6 +123,9 @@ class YamlBlock:
         bom = fences.BOM if text.startswith(fences.BOM) else ""
         old = text.removeprefix(fences.BOM)
         template = bom + _BLANK.replace("\n", newline)
+        if _OFF.search(old):
+            # Whoever switched memory off and then broke the block still wants it off.
+            template = template.replace("enabled: true", "enabled: false")
         if not old.strip():
             return template
         marker = fences.safe_marker(old)
@@ -240,10 +237,17 @@ def _record(node: Node, line: int, problems: list[Problem]) -> Record | None:
         key=name,
         value=content,
         confidence=confidence,
-        tags=tuple(part.scalar for part in (tags.parts or []) if part.scalar) if tags else (),
+        tags=_tags(tags),
         source=source.scalar if source is not None and not source.is_null else None,
         added=_date(node.get("added")),
     )
+
+
+def _tags(node: Node | None) -> tuple[str, ...]:
+    """A list of tags, or a single one written without brackets."""
+    if node is None or node.is_null:
+        return ()
+    return (node.scalar,) if node.scalar else tuple(part.scalar for part in node.parts or [] if part.scalar)
 
 
 def _date(node: Node | None) -> date | None:
@@ -264,6 +268,21 @@ def _fields(record: Record) -> dict[str, Value]:
         "tags": list(record.tags) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _buried(layout: _Layout, changes: Sequence[Change], today: date) -> list[Splice]:
+    """The tombstones of dropped items, where the file keeps them: at the top level, or where somebody misplaced them."""
+    tombstones = [
+        _tombstone(change.old.record if change.named else replace(change.old.record, key=None), change.reason, today)
+        for change in changes
+        if isinstance(change, Drop) and change.reason is not None
+    ]
+    if not tombstones:
+        return []
+    owner = layout.top
+    if owner.get("deletions") is None and layout.memory.get("deletions") is not None:
+        owner = layout.memory
+    return yamledit.append_entries(layout.body, owner, "deletions", tombstones, layout.newline)
 
 
 def _tombstone(record: Record, reason: str, today: date) -> dict[str, Value]:
@@ -288,10 +307,21 @@ def _replaced(layout: _Layout, change: Replace) -> list[Splice]:
             continue
         if name not in after:
             splices += yamledit.drop_field(layout.body, node, name)
+        elif name == "tags" and _only_fewer(node, change.new.tags):
+            gone = [part for part in (node.get("tags") or node).parts or [] if part.scalar not in change.new.tags]
+            splices += yamledit.drop_entries(layout.body, node, "tags", gone)
         else:
             made = yamledit.set_field(layout.body, node, name, after[name], layout.newline)
             (splices if node.get(name) is not None else fresh).extend(made)
     return splices + fresh
+
+
+def _only_fewer(node: Node, tags: tuple[str, ...]) -> bool:
+    """Whether tags that stand a line each only lose some: then the others keep their comments."""
+    old = node.get("tags")
+    if old is None or old.flow or not old.parts or not tags:
+        return False
+    return tuple(part.scalar for part in old.parts if part.scalar in tags) == tags
 
 
 def _switched(layout: _Layout, change: Setting) -> list[Splice]:

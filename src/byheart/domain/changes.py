@@ -25,10 +25,12 @@ class Replace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """A record that should go. With `reason` None nothing is noted about it in the file."""
+    """A record that should go. With `reason` None nothing is noted about it in the file; with `named` False its key is
+    not noted, since it was made from the text."""
 
     old: Placed
     reason: str | None
+    named: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from byheart.domain.roots import Place, Root
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file as it was read; `text` is None and `digest` empty where there was none."""
+    """A file as it was read, with the SHA-256 of its bytes; `text` is None and `digest` empty where there was none."""
 
     text: str | None
     digest: str
@@ -27,8 +27,8 @@ class Files(Protocol):
     """Text files under chosen folders.
 
     A write names the digest it was planned against and fails with Conflict when the file differs by then. A reader
-    sees the old text or the new one, never a mix. Nothing outside a place's base is read or written, and no link is
-    followed below it.
+    sees the old text or the new one, never a mix. An append without a digest starts on a line of its own. Nothing outside
+    a place's base is read or written, and no link is followed below it.
     """
 
     def read(self, place: Place) -> Snapshot: ...

@@ -99,3 +99,16 @@ def spoken(value: Value) -> str:
             return ", ".join(spoken(part) for part in value)
         case _:
             return str(value)
+
+
+def leaves(value: Value) -> list[str]:
+    """Every text inside a value."""
+    match value:
+        case str():
+            return [value]
+        case list():
+            return [text for part in value for text in leaves(part)]
+        case dict():
+            return [text for part in value.values() for text in leaves(part)]
+        case _:
+            return []

@@ -122,6 +122,7 @@ class Imported:
     receipts: tuple[Receipt, ...]
     skipped: tuple[tuple[int, str], ...]
     problems: tuple[Finding, ...] = ()
+    passed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

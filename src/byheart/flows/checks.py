@@ -40,7 +40,7 @@ def check_file(desk: Desk, place: Place) -> list[Finding]:
 def _about(desk: Desk, each: Opened) -> list[Finding]:
     found = _scanned(desk, each.place, each.document.text)
     found += _entries(desk, each.place, each.document)
-    salt, stones = desk.salt(), ledger.tombstones(desk, each.root)
+    salt, stones = desk.salt(), ledger.tombstones(desk)
     for placed in each.document.placed:
         record = placed.record
         stone = forgetting.blocks(stones, salt, record.key, (record.text, spoken(record.value)))
@@ -56,7 +56,7 @@ def _scanned(desk: Desk, place: Place, text: str) -> list[Finding]:
             rule=each.rule, message=f"the text {each.message}", place=str(place), line=each.line, column=each.column
         )
         for each in desk.scanner.findings(text)
-        if each.severity != "command"
+        if each.severity not in ("command", "weak")
     ]
 
 
@@ -118,10 +118,5 @@ def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
                     )
                 )
         entries = ledger.entries(desk, root)
-        stones = ledger.tombstones(desk, root)
-        found.append(
-            Checkup(
-                subject=f"{scope.value} history", state="ok", detail=f"{len(entries)} changes, {len(stones)} forgotten"
-            )
-        )
+        found.append(Checkup(subject=f"{scope.value} history", state="ok", detail=f"{len(entries)} changes"))
     return found

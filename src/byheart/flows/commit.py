@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice, spliced
 from byheart.domain.documents import Document
-from byheart.domain.errors import Conflict, Unnatural, Unwritable
+from byheart.domain.errors import ByheartError, Conflict, Unnatural, Unwritable
 from byheart.domain.ports import Dialect, Snapshot
 from byheart.domain.records import Record
 from byheart.domain.roots import Place, Root
 from byheart.flows import ledger
 from byheart.flows.desk import Desk
 from byheart.policies.merging import Decision
+from byheart.text.slugs import content_digest
 
 # A person who keeps saving while we write wins a few rounds; then we say so instead of spinning.
 _ROUNDS = 12
@@ -29,6 +31,8 @@ class Committed:
     written: bool
     recovered: bool = False
     created: bool = False
+    undoable: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def commit(
@@ -40,15 +44,17 @@ def commit(
     handle: Callable[[Record], str | None] = lambda _: None,
     create: bool = False,
     private: bool = False,
+    before: Callable[[], None] = lambda: None,
 ) -> Committed:
     """Change one document by what `decide` says about its current text; retried when a person saves in between.
 
-    A private change is logged without any text, so it cannot be undone.
+    `before` runs once the new text is known to be sound, and before it is written. A private change is logged without any
+    text, so it cannot be undone.
     """
     with desk.files.locked(root):
         for _ in range(_ROUNDS):
             try:
-                return _attempt(desk, root, name, decide, handle, create=create, private=private)
+                return _attempt(desk, root, name, decide, handle, before, create=create, private=private)
             except Conflict as conflict:
                 last = conflict
         raise Conflict(f"{last}; it kept changing, try again in a moment")
@@ -60,6 +66,7 @@ def _attempt(
     name: str,
     decide: Callable[[Document], Decision],
     handle: Callable[[Record], str | None],
+    before: Callable[[], None],
     *,
     create: bool,
     private: bool,
@@ -69,46 +76,46 @@ def _attempt(
     document, recovered = usable(dialect, place, snapshot)
     decision = decide(document)
     created = snapshot.text is None
-    wanted = bool(decision.changes) or recovered or (create and created)
-    if not wanted:
+    if not (decision.changes or recovered or (create and created)):
         return Committed(id="", decision=decision, document=document, written=False)
     splices = dialect.plan(document, decision.changes, desk.clock().date())
     text = spliced(document.text, splices)
     after = dialect.reparse(document, text, min((each.start for each in splices), default=0))
-    _verify(place, document, after, decision.changes)
+    verify(place, document, after, decision.changes)
     backup = None
     # The recovered file itself holds all old content, so a secret in it is not copied to a second place.
-    if recovered and snapshot.text and not desk.scanner.secrets(snapshot.text):
+    if recovered and snapshot.text is not None and not desk.scanner.secrets(snapshot.text):
         backup = ledger.back_up(desk, root, place, snapshot.text)
-    written = _put(desk, place, snapshot, text)
-    entry_id = desk.token()
-    pieces = None if private or recovered else _pieces(desk, document.text, splices)
-    telling = pieces is not None
+    before()
+    _put(desk, place, snapshot, text)
+    pieces, turns = None, None
+    if not private and not recovered:
+        pieces, turns = _account(desk, document.text, splices, decision.changes)
     entry = ledger.Entry(
-        id=entry_id,
-        at=desk.clock().isoformat(timespec="seconds"),
+        id=desk.token(),
+        at=desk.clock().isoformat(timespec="microseconds"),
         action="recovered" if recovered and not decision.changes else decision.action,
         dialect=name,
         base=place.base,
         path=place.path,
         handle=handle(decision.record),
         before=snapshot.digest,
-        after=written.digest,
+        after=content_digest(text),
         pieces=pieces,
-        was=ledger.as_fields(_before(decision.changes)) if telling else None,
-        now=ledger.as_fields(decision.record) if telling and decision.record.text else None,
+        turns=turns,
         backup=backup,
         setting=_setting(decision.changes),
         scrubbed=private,
     )
-    ledger.record(desk, root, entry)
     return Committed(
-        id=entry_id,
+        id=entry.id,
         decision=decision,
         document=after,
         written=True,
         recovered=recovered and not created,
         created=created,
+        undoable=entry.undoable,
+        notes=_logged(desk, root, entry),
     )
 
 
@@ -124,61 +131,80 @@ def usable(dialect: Dialect, place: Place, snapshot: Snapshot) -> tuple[Document
     return dialect.parse(dialect.recovered(text)), True
 
 
-def _put(desk: Desk, place: Place, snapshot: Snapshot, text: str) -> Snapshot:
-    before = snapshot.text
-    if before and text.startswith(before) and text != before:
-        # Only the end differs: one append leaves every earlier byte alone.
-        desk.files.append(place, text[len(before) :], snapshot.digest)
-        return desk.files.read(place)
-    return desk.files.write(place, text, snapshot.digest)
-
-
-def _verify(place: Place, before: Document, after: Document, changes: tuple[Change, ...]) -> None:
-    """Refuse to write a text that does not say what was decided: every other record must be as it was."""
-    touched = {change.old.start for change in changes if isinstance(change, Replace | Drop)}
-    added = [change.record for change in changes if isinstance(change, Add)]
+def verify(place: Place, before: Document, after: Document, changes: Sequence[Change]) -> None:
+    """Refuse a text that does not say what was decided: every other record must be exactly as it was."""
+    gone = {change.old.start for change in changes if isinstance(change, Drop)}
     replaced = {change.old.start: change.new for change in changes if isinstance(change, Replace)}
-    expected = [
-        replaced.get(each.start, each.record)
-        for each in before.placed
-        if each.start not in touched or each.start in replaced
-    ]
+    kept = [(each.start, each.record) for each in before.placed if each.start not in gone]
+    expected = [(replaced[start], False) if start in replaced else (record, True) for start, record in kept]
+    expected += [(change.record, False) for change in changes if isinstance(change, Add)]
     found = [each.record for each in after.placed]
-    same = after.intact and len(found) == len(expected) + len(added)
-    if same:
-        same = all(_alike(one, other) for one, other in zip(found, expected + added, strict=True))
-    if not same:
+    sound = after.intact and len(found) == len(expected)
+    if sound:
+        pairs = zip(found, expected, strict=True)
+        sound = all(one == other if untouched else _as_meant(one, other) for one, (other, untouched) in pairs)
+    if not sound:
         raise Unwritable(str(place), "the change cannot be made without harming other entries", "run: byheart check")
 
 
-def _alike(found: Record, wanted: Record) -> bool:
-    if found == wanted:
-        return True
-    wanted_value = wanted.value if wanted.value is not None else wanted.text
-    found_value = found.value if found.value is not None else found.text
-    return (
-        found.key in (wanted.key, None)
-        or (wanted.triple is not None and found.triple == wanted.triple)
-        or (found_value == wanted_value)
-    )
+def _as_meant(found: Record, wanted: Record) -> bool:
+    """Whether a record reads back as it was meant, in all that its format can spell."""
+    if wanted.triple is not None:
+        return (found.triple, found.text, found.kind, found.weight, found.tags) == (
+            wanted.triple, wanted.text, wanted.kind, wanted.weight, wanted.tags,
+        )  # fmt: skip
+    value = wanted.value if wanted.value is not None else wanted.text
+    return (found.key, found.value, found.confidence, found.tags, found.source, found.added) == (
+        wanted.key, value, wanted.confidence, wanted.tags, wanted.source, wanted.added,
+    )  # fmt: skip
 
 
-def _pieces(desk: Desk, text: str, splices: list[Splice]) -> list[ledger.Piece] | None:
+def _put(desk: Desk, place: Place, snapshot: Snapshot, text: str) -> None:
+    old = snapshot.text
+    if old and text.startswith(old) and text != old:
+        # Only the end differs: one append leaves every earlier byte alone.
+        desk.files.append(place, text[len(old) :], snapshot.digest)
+    else:
+        desk.files.write(place, text, snapshot.digest)
+
+
+def _account(
+    desk: Desk, text: str, splices: list[Splice], changes: Sequence[Change]
+) -> tuple[list[ledger.Piece] | None, list[ledger.Turn] | None]:
+    """What undo needs, or nothing: a person may have typed a secret, and a copy in the log would outlive the original."""
     ordered = sorted(splices, key=lambda each: (each.start, each.end))
     pieces: list[ledger.Piece] = [
         {"at": each.start, "old": text[each.start : each.end], "new": each.text} for each in ordered
     ]
-    # What a person typed by hand may hold a secret; a copy of it in the log would outlive the original.
-    if desk.scanner.secrets("\n".join(piece["old"] for piece in pieces)):
-        return None
-    return pieces
+    turns = [_turn(change) for change in changes if not isinstance(change, Setting)]
+    sides = [side for turn in turns for side in (turn["was"], turn["now"]) if side]
+    spoken = [f"{side.get('key')} = {side.get('text')}" for side in sides]
+    everything = "\n".join([*(piece["old"] for piece in pieces), *spoken, *(json.dumps(side) for side in sides)])
+    return (None, None) if desk.scanner.secrets(everything) else (pieces, turns)
 
 
-def _before(changes: tuple[Change, ...]) -> Record | None:
-    return next((change.old.record for change in changes if isinstance(change, Replace | Drop)), None)
+def _turn(change: Change) -> ledger.Turn:
+    match change:
+        case Add():
+            return {"was": None, "now": ledger.as_fields(change.record)}
+        case Replace():
+            return {"was": ledger.as_fields(change.old.record), "now": ledger.as_fields(change.new)}
+        case Drop():
+            return {"was": ledger.as_fields(change.old.record), "now": None}
+        case Setting():
+            return {"was": None, "now": None}
 
 
-def _setting(changes: tuple[Change, ...]) -> list[str | bool] | None:
+def _logged(desk: Desk, root: Root, entry: ledger.Entry) -> tuple[str, ...]:
+    """Log a change that has been made. It stands whether or not the log can be written; then that is said."""
+    try:
+        ledger.record(desk, root, entry)
+    except ByheartError as error:
+        return (f"it is stored, but the log could not be written: {error}",)
+    return ()
+
+
+def _setting(changes: Sequence[Change]) -> list[str | bool] | None:
     for change in changes:
         if isinstance(change, Setting):
             return [change.name, change.on]

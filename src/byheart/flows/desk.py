@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from byheart.domain.documents import Document
-from byheart.domain.errors import Ambiguous, NothingFound, Unreadable
+from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
 from byheart.domain.limits import Limits
 from byheart.domain.ports import Dialect, Files, Scanner
-from byheart.domain.records import Scope
+from byheart.domain.records import Record, Scope, Value, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.roots import Place, Project, Root
 from byheart.policies import forgetting
@@ -63,7 +63,7 @@ def every(desk: Desk, scopes: Iterable[Scope], names: Iterable[str]) -> tuple[li
         for name in names:
             try:
                 found.append(opened(desk, desk.roots[scope], name))
-            except Unreadable as error:
+            except (Unreadable, Unnatural) as error:
                 problems.append(
                     Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
                 )
@@ -102,8 +102,51 @@ def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
 
 
 def without_secrets(desk: Desk, found: Sequence[Hit]) -> list[Hit]:
-    """The hits with any secret that a person put into the file by hand blanked out."""
-    return [replace(hit, record=replace(hit.record, text=desk.scanner.redacted(hit.record.text))) for hit in found]
+    """The hits with any secret that a person put into the file by hand blanked out, in whichever field it stands."""
+    return [replace(hit, record=cleaned(desk, hit.record)) for hit in found]
+
+
+def cleaned(desk: Desk, record: Record) -> Record:
+    """The record with every secret in it replaced by the name of the rule that found it."""
+    parts = [
+        record.text,
+        *leaves(record.value),
+        *record.tags,
+        record.source or "",
+        record.key or "",
+        *(record.triple or ()),
+    ]
+    if not desk.scanner.secrets("\n".join([*parts, *(f"{record.key} = {part}" for part in parts)])):
+        return record
+
+    def clean(part: str) -> str:
+        alone = desk.scanner.redacted(part)
+        if alone != part or not part:
+            return alone
+        found = desk.scanner.secrets(f"{record.key} = {part}")
+        return f"[REDACTED:{found[0].rule}]" if found and not record.triple else part
+
+    return replace(
+        record,
+        text=clean(record.text),
+        value=_each_leaf(record.value, clean),
+        tags=tuple(clean(tag) for tag in record.tags),
+        source=clean(record.source) if record.source else record.source,
+        key=desk.scanner.redacted(record.key) if record.key else record.key,
+        triple=(clean(record.triple[0]), clean(record.triple[1]), clean(record.triple[2])) if record.triple else None,
+    )
+
+
+def _each_leaf(value: Value, change: Callable[[str], str]) -> Value:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_each_leaf(part, change) for part in value]
+        case dict():
+            return {name: _each_leaf(part, change) for name, part in value.items()}
+        case _:
+            return value
 
 
 def is_enabled(desk: Desk, root: Root) -> bool:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 from byheart.domain.changes import Add, spliced
+from byheart.domain.documents import Settings
 from byheart.domain.errors import BadInput, ByheartError, NothingFound, Refused
 from byheart.domain.ports import Dialect
-from byheart.domain.records import Record, Scope, Signal
+from byheart.domain.records import Confidence, Record, Scope, Signal, leaves
 from byheart.domain.results import Conversion, Finding, Imported
 from byheart.domain.roots import Place
 from byheart.flows import ledger
+from byheart.flows.asking import Request, prepared
 from byheart.flows.desk import PROFILE, RULES, Desk, every
-from byheart.flows.write import Request, lost, remember
-from byheart.policies import foreign, forgetting
+from byheart.flows.write import forgotten_on, lost, remember
+from byheart.policies import foreign
 from byheart.policies.foreign import Foreign
 
 
@@ -39,39 +42,47 @@ def parse_foreign(desk: Desk, name: str, text: str, fmt: str | None) -> Foreign:
             return _exported(name, text)
     document = desk.dialects[kind].parse(text)
     records = tuple((each.line, each.record) for each in document.placed)
-    return Foreign(format=kind, records=records, problems=document.problems)
+    return Foreign(
+        format=kind,
+        records=records,
+        problems=document.problems,
+        deletions=document.deletions,
+        settings=document.settings,
+    )
 
 
 def _exported(name: str, text: str) -> Foreign:
     try:
-        raw = json.loads(text)
-        rows = raw["records"]
+        rows = json.loads(text, parse_constant=_no_constant)["records"]
+        if not isinstance(rows, list):
+            raise ValueError("records is not a list")
         records = tuple((number, ledger.from_fields(row)) for number, row in enumerate(rows, start=1))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{name} is not a byheart export: {error}") from None
     return Foreign(format="json", records=records, problems=())
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that can be stored")
 
 
 def import_(
     desk: Desk, place: Place, fmt: str | None, *, to: str | None, scope: Scope, dry_run: bool, forgotten_too: bool
 ) -> Imported:
-    """Store every record of a file that may be stored; the others are named with the reason."""
+    """Store every record of a file that may be stored; the others are named with the reason. A dry run stores nothing."""
     found = read_foreign(desk, place, fmt)
-    root = desk.roots[scope]
-    stones, salt = ledger.tombstones(desk, root), desk.salt()
-    receipts, skipped = [], []
+    receipts, skipped, passed = [], [], 0
     for line, record in found.records:
         name = to or (RULES if record.triple is not None and found.format != "sentences" else None)
-        request = _request(record, name, scope)
+        request = _request(record, name, scope, verbatim=found.format != "sentences")
         try:
-            if not forgotten_too and forgetting.blocks(stones, salt, record.key, (record.text,)):
-                raise Refused("it was forgotten here; --include-forgotten brings it back")
-            if dry_run:
-                findings = desk.scanner.findings(record.text)
-                if any(finding.severity != "command" for finding in findings):
-                    raise Refused(f"its text {findings[0].message} [{findings[0].rule}]")
-                continue
-            receipts.append(remember(desk, request))
+            day = None if forgotten_too else forgotten_on(desk, found.deletions, record.key, (record.text,))
+            if day is not None:
+                raise Refused(f"it was forgotten on {day}; --include-forgotten brings it back")
+            prepared(desk, request)
+            passed += 1
+            if not dry_run:
+                receipts.append(remember(desk, request))
         except ByheartError as error:
             if error.exit_code not in (2, 3):
                 raise
@@ -81,10 +92,10 @@ def import_(
     )
     if not found.records and not problems:
         raise NothingFound(f"{place} holds no memories")
-    return Imported(receipts=tuple(receipts), skipped=tuple(skipped), problems=problems)
+    return Imported(receipts=tuple(receipts), skipped=tuple(skipped), problems=problems, passed=passed)
 
 
-def _request(record: Record, name: str | None, scope: Scope) -> Request:
+def _request(record: Record, name: str | None, scope: Scope, *, verbatim: bool) -> Request:
     return Request(
         text=record.text,
         kind=record.kind,
@@ -96,7 +107,8 @@ def _request(record: Record, name: str | None, scope: Scope) -> Request:
         signal=_signal(record),
         tags=record.tags,
         source=record.source or "imported",
-        confidence=record.confidence,
+        confidence=record.confidence or Confidence.MEDIUM,
+        verbatim=verbatim,
         added=record.added,
         weight=record.weight,
     )
@@ -115,7 +127,19 @@ def convert(desk: Desk, place: Place, fmt: str | None, target: str) -> Conversio
     problems = [
         Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
     ]
-    return _converted(desk, [record for _, record in found.records], target, problems)
+    if not found.records:
+        raise (
+            BadInput(f"{place} holds no memories that can be read")
+            if problems
+            else NothingFound(f"{place} holds no memories")
+        )
+    done = _converted(desk, [record for _, record in found.records], target, problems)
+    extra = []
+    if found.settings != Settings():
+        extra.append(("the file", ("settings",)))
+    if found.deletions:
+        extra.append(("the file", (f"{len(found.deletions)} deletions",)))
+    return replace(done, lost=(*done.lost, *extra))
 
 
 def export(desk: Desk, scopes: Sequence[Scope], target: str) -> Conversion:
@@ -129,11 +153,13 @@ def export(desk: Desk, scopes: Sequence[Scope], target: str) -> Conversion:
 
 def _converted(desk: Desk, records: list[Record], target: str, problems: list[Finding]) -> Conversion:
     kept: list[Record] = []
-    for record in records:
-        findings = desk.scanner.secrets(f"{record.key or ''} = {record.text}")
+    for number, record in enumerate(records, start=1):
+        parts = [record.text, *leaves(record.value), *record.tags, record.source or "", *(record.triple or ())]
+        parts += [f"{record.key or ''} = {part}" for part in parts]
+        findings = desk.scanner.secrets("\n".join(parts))
         if findings:
-            rule = findings[0].rule
-            problems.append(Finding(rule=rule, message=f"left out: it {findings[0].message}", place=record.key))
+            message = f"memory {number} is left out: it {findings[0].message}"
+            problems.append(Finding(rule=findings[0].rule, message=message))
         else:
             kept.append(record)
     if target == "json":

@@ -4,46 +4,51 @@ from __future__ import annotations
 
 from byheart.domain.changes import Drop
 from byheart.domain.documents import Document
-from byheart.domain.errors import NothingFound
-from byheart.domain.records import Placed, Record, Scope, Value, spoken
+from byheart.domain.errors import ByheartError, NothingFound, Unsafe
+from byheart.domain.records import Placed, Record, Scope, leaves, spoken
 from byheart.domain.results import Hit, Receipt
 from byheart.flows import ledger
 from byheart.flows.commit import commit
 from byheart.flows.desk import Desk, find_one, hits, opened
-from byheart.policies import forgetting
+from byheart.policies import forgetting, wording
 from byheart.policies.forgetting import Tombstone
 from byheart.policies.merging import Decision
+from byheart.text.likeness import normalised
 
 CANNOT_UNDO = "forgetting cannot be undone: the text also leaves the log and the backups"
 
 
 def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt:
     """Remove exactly one record. Raises Ambiguous or NothingFound, and then nothing is changed."""
-    hit = find_one(desk, selector, scope)
+    findings = [each for each in desk.scanner.findings(reason) if each.severity != "command"]
+    if findings:
+        raise Unsafe(findings, "the reason")
+    try:
+        hit = find_one(desk, selector, scope)
+    except NothingFound:
+        past = _only_in_log(desk, selector, scope)
+        if past is None:
+            raise
+        return past
     root = desk.roots[hit.scope]
-    today = desk.clock().date()
-    stone = Tombstone(
-        key=hit.record.key,
-        digest=forgetting.digest(desk.salt(), hit.record.text),
-        removed=today.isoformat(),
-        reason=reason,
-    )
-
     texts = _texts(hit.record)
-    cleaned = 0
+    stone = _stone(desk, hit.record, reason)
+    copies = 0
+
+    def clear_copies() -> None:
+        nonlocal copies
+        # Tombstone first, copies next, the record last: a crash in between leaves nothing that could bring it back.
+        if not copies:
+            ledger.bury(desk, root, stone)
+        copies += ledger.scrub(desk, root, hit.id, texts)
 
     def decide(document: Document) -> Decision:
-        nonlocal cleaned
-        old = _still_there(document, hit)
-        # Tombstone first, copies next, the record last: a crash in between leaves nothing that could bring it back.
-        if not cleaned:
-            ledger.bury(desk, root, stone)
-        cleaned += ledger.scrub(desk, root, hit.id, texts)
-        return Decision(changes=(Drop(old=old, reason=reason),), action="forgotten", record=Record(text=""))
+        drop = Drop(old=_still_there(document, hit), reason=reason, named=stone.key is not None)
+        return Decision(changes=(drop,), action="forgotten", record=Record(text=""))
 
-    done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id, private=True)
-    notes = [f"removed from {cleaned} places in log and backups as well"] if cleaned else []
-    notes += _remaining(desk, texts)
+    done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
+    notes = [f"removed from {copies} places in log and backups as well"] if copies else []
+    notes += [*done.notes, *_remaining(desk, texts)]
     return Receipt(
         id=done.id,
         action="forgotten",
@@ -57,6 +62,42 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     )
 
 
+def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
+    salt = desk.salt()
+    chosen = record.triple is None and record.key is not None and wording.parse(record.text).key != record.key
+    return Tombstone(
+        key=record.key if chosen else None,
+        key_digest=forgetting.digest(salt, record.key) if record.key else None,
+        digest=forgetting.digest(salt, record.text),
+        removed=desk.clock().date().isoformat(),
+        reason=reason,
+    )
+
+
+def _only_in_log(desk: Desk, selector: str, scope: Scope | None) -> Receipt | None:
+    """Forget what the files no longer hold but the log still does: something undone, or replaced."""
+    for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
+        with desk.files.locked(root):
+            for entry in ledger.entries(desk, root):
+                sides = [side for turn in entry.turns or [] for side in (turn["was"], turn["now"]) if side]
+                for record in (ledger.from_fields(side) for side in sides):
+                    if selector not in (entry.handle, record.key) and normalised(selector) != normalised(record.text):
+                        continue
+                    ledger.bury(desk, root, _stone(desk, record, "user asked"))
+                    count = ledger.scrub(desk, root, entry.handle or "", _texts(record))
+                    return Receipt(
+                        id="",
+                        action="forgotten",
+                        scope=root.scope,
+                        dialect=entry.dialect,
+                        path=str(root.own(ledger.LOG)),
+                        record=None,
+                        handle=entry.handle,
+                        notes=(f"it stood only in the history, in {count} places", CANNOT_UNDO),
+                    )
+    return None
+
+
 def _still_there(document: Document, hit: Hit) -> Placed:
     """The record as it stands now; a person may have moved it since it was found."""
     same = [each for each in document.placed if each.record == hit.record]
@@ -68,30 +109,22 @@ def _still_there(document: Document, hit: Hit) -> Placed:
 
 def _texts(record: Record) -> list[str]:
     """Every text that would bring the record back to a reader's mind."""
-    found = [record.text, spoken(record.value)]
-
-    def leaves(value: Value) -> None:
-        match value:
-            case str():
-                found.append(value)
-            case list():
-                for part in value:
-                    leaves(part)
-            case dict():
-                for part in value.values():
-                    leaves(part)
-
-    leaves(record.value)
-    # A word as short as "yes" stands everywhere; blanking it would harm other entries.
-    return list(dict.fromkeys(text for text in found if len(text) >= 6))
+    return list(
+        dict.fromkeys(text for text in (record.text, spoken(record.value), *leaves(record.value)) if text.strip())
+    )
 
 
 def _remaining(desk: Desk, texts: list[str]) -> list[str]:
     """Where the text still stands: in prose around the block, or in another record. Said, not changed."""
     notes = []
+    # A word as short as "yes" stands everywhere and tells nobody anything.
+    texts = [text for text in texts if len(text) >= 6]
     for root in desk.roots.values():
         for name in root.documents:
-            text = desk.files.read(root.documents[name]).text
+            try:
+                text = desk.files.read(root.documents[name]).text
+            except ByheartError:
+                continue
             if text is None or not any(needle in text for needle in texts):
                 continue
             each = opened(desk, root, name)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from byheart.domain.changes import Drop, Replace, Setting, Splice, spliced
+from byheart.domain.changes import Change, Drop, Replace, Setting, Splice, spliced
 from byheart.domain.documents import Document
 from byheart.domain.errors import Conflict, NothingFound, NotUndoable
-from byheart.domain.records import Record, Scope
+from byheart.domain.records import Placed, Record, Scope
 from byheart.domain.results import LogEntry, Receipt
-from byheart.domain.roots import Place, Root
+from byheart.domain.roots import Root
 from byheart.flows import ledger
+from byheart.flows.commit import verify
 from byheart.flows.desk import Desk
 from byheart.flows.ledger import Entry
-from byheart.policies.merging import Decision
+from byheart.text.slugs import content_digest
 
 
 def log(desk: Desk, scope: Scope, most: int) -> list[LogEntry]:
@@ -24,29 +23,19 @@ def log(desk: Desk, scope: Scope, most: int) -> list[LogEntry]:
 def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
     """Take back one change: the named one, or the last. Raises NotUndoable, Conflict or NothingFound."""
     root, found, entry = _wanted(desk, receipt, scope)
-    undone = {each.undoes for each in found if each.undoes}
-    if entry.id in undone:
-        raise NotUndoable(f"{entry.id} has been undone already")
-    if entry.action == "forgotten":
-        raise NotUndoable(
-            f"{entry.id} was a forget, which cannot be undone: its text was removed everywhere; name an earlier receipt (see: byheart log)"
-        )
-    if entry.undoes:
-        raise NotUndoable(f"{entry.id} is an undo itself; remember it again instead")
-    if not entry.undoable:
-        raise NotUndoable(f"{entry.id} cannot be undone: what it changed was forgotten, or held a secret")
+    _refuse(root, found, entry)
     with desk.files.locked(root):
         snapshot = desk.files.read(entry.place)
         exact = snapshot.digest == entry.after
-        text = _restored(desk, root, entry, snapshot.text or "") if exact else _inverted(desk, entry, snapshot.text)
         if exact and not entry.before:
             desk.files.remove(entry.place, snapshot.digest)
             after = ""
         else:
+            text = _restored(desk, root, entry, snapshot.text or "") if exact else _inverted(desk, entry, snapshot.text)
             after = desk.files.write(entry.place, text, snapshot.digest).digest
         done = Entry(
             id=desk.token(),
-            at=desk.clock().isoformat(timespec="seconds"),
+            at=desk.clock().isoformat(timespec="microseconds"),
             action="undone",
             dialect=entry.dialect,
             base=entry.base,
@@ -57,6 +46,7 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
             undoes=entry.id,
         )
         ledger.record(desk, root, done)
+    ending = "the file is as it was before" if exact else "what changed since then is kept"
     return Receipt(
         id=done.id,
         action="undone",
@@ -65,41 +55,60 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
         path=str(entry.place),
         record=None,
         handle=entry.handle,
-        notes=(f"{entry.action} {entry.id} is undone; the file is as it was before",)
-        if exact
-        else (f"{entry.action} {entry.id} is undone; what changed since then is kept",),
+        notes=(f"{entry.action} {entry.id} is undone; {ending}",),
     )
 
 
 def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root, list[Entry], Entry]:
+    """The named change, or the newest one, of all scopes or of one, that has not been taken back."""
+    newest: list[tuple[str, Root, list[Entry], Entry]] = []
     for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
         found = ledger.entries(desk, root)
-        if receipt is None:
-            undone = {each.undoes for each in found if each.undoes}
-            left = [each for each in found if not each.undoes and each.id not in undone]
-            if left:
-                return root, found, left[-1]
-            if scope or root.scope is Scope.LOCAL:
-                break
-        else:
-            match = next((each for each in found if each.id == receipt), None)
-            if match is not None:
-                return root, found, match
-    if receipt is None:
+        undone = {each.undoes for each in found if each.undoes}
+        for each in found:
+            if each.id == receipt:
+                return root, found, each
+        here = set(root.documents.values())
+        left = [each for each in found if not each.undoes and each.id not in undone and each.place in here]
+        if left:
+            newest.append((left[-1].at, root, found, left[-1]))
+    if receipt is not None:
+        raise NothingFound(f"no change has the receipt {receipt!r}; see: byheart log")
+    if not newest:
         raise NothingFound("there is nothing to undo")
-    raise NothingFound(f"no change has the receipt {receipt!r}; see: byheart log")
+    return max(newest, key=lambda each: each[0])[1:]
+
+
+def _refuse(root: Root, found: list[Entry], entry: Entry) -> None:
+    if entry.id in {each.undoes for each in found}:
+        raise NotUndoable(f"{entry.id} has been undone already")
+    if entry.action == "forgotten":
+        raise NotUndoable(
+            f"{entry.id} was a forget, which cannot be undone: its text was removed everywhere; "
+            "name an earlier receipt (see: byheart log)"
+        )
+    if entry.undoes:
+        raise NotUndoable(f"{entry.id} is an undo itself; remember it again instead")
+    if not entry.undoable:
+        raise NotUndoable(f"{entry.id} cannot be undone: what it changed was forgotten, or held a secret")
+    if entry.place not in root.documents.values():
+        raise Conflict(f"{entry.id} changed {entry.place}, which is not the notebook in use here; nothing was undone")
 
 
 def _restored(desk: Desk, root: Root, entry: Entry, text: str) -> str:
     """The bytes from before: the file is exactly as this change left it."""
     if entry.backup is not None:
-        return ledger.restored(desk, root, entry.backup)
-    splices, shift = [], 0
-    for piece in entry.pieces or []:
-        start = piece["at"] + shift
-        splices.append(Splice(start, start + len(piece["new"]), piece["old"]))
-        shift += len(piece["new"]) - len(piece["old"])
-    return spliced(text, splices)
+        old = ledger.restored(desk, root, entry.backup)
+    else:
+        splices, shift = [], 0
+        for piece in entry.pieces or []:
+            start = piece["at"] + shift
+            splices.append(Splice(start, start + len(piece["new"]), piece["old"]))
+            shift += len(piece["new"]) - len(piece["old"])
+        old = spliced(text, splices)
+    if content_digest(old) != entry.before:
+        raise Conflict(f"{entry.place} cannot be brought back to what it was before {entry.id}; nothing was undone")
+    return old
 
 
 def _inverted(desk: Desk, entry: Entry, text: str | None) -> str:
@@ -108,29 +117,42 @@ def _inverted(desk: Desk, entry: Entry, text: str | None) -> str:
     document = dialect.parse(text if text is not None else dialect.blank())
     if not document.intact or entry.backup is not None:
         raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
-    decision = _inverse(entry, document, entry.place)
-    return spliced(document.text, dialect.plan(document, decision.changes, desk.clock().date()))
+    changes = _inverse(entry, document)
+    result = spliced(document.text, dialect.plan(document, changes, desk.clock().date()))
+    verify(entry.place, document, dialect.parse(result), changes)
+    return result
 
 
-def _inverse(entry: Entry, document: Document, place: Place) -> Decision:
+def _inverse(entry: Entry, document: Document) -> list[Change]:
+    changes: list[Change] = []
     if entry.setting:
-        flipped = Setting(name=str(entry.setting[0]), on=not entry.setting[1])
-        return Decision(changes=(flipped,), action="undone", record=Record(text=""))
-    was = ledger.from_fields(entry.was) if entry.was else None
-    now = ledger.from_fields(entry.now) if entry.now else None
-    if now is None:
-        raise Conflict(f"{place} changed since {entry.id}; nothing was undone")
-    current = [each for each in document.placed if _as_written(each.record, now)]
-    if not current:
-        raise Conflict(f"{now.key or now.text!r} in {place} changed since {entry.id}; nothing was undone")
-    change = Drop(old=current[-1], reason=None) if was is None else Replace(old=current[-1], new=was)
-    return Decision(changes=(change,), action="undone", record=now)
+        changes.append(Setting(name=str(entry.setting[0]), on=not entry.setting[1]))
+    for turn in reversed(entry.turns or []):
+        if turn["now"] is None:
+            continue
+        now = ledger.from_fields(turn["now"])
+        current = _current(document, now, entry)
+        was = ledger.from_fields(turn["was"]) if turn["was"] else None
+        changes.append(Drop(old=current, reason=None) if was is None else Replace(old=current, new=was))
+    if not changes:
+        raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
+    return changes
+
+
+def _current(document: Document, now: Record, entry: Entry) -> Placed:
+    """The record as this change left it; one that was edited since is not ours to take back."""
+    found = [each for each in document.placed if _as_written(each.record, now)]
+    if not found:
+        raise Conflict(f"{now.key or now.text!r} in {entry.place} changed since {entry.id}; nothing was undone")
+    return found[-1]
 
 
 def _as_written(found: Record, written: Record) -> bool:
-    """Equal in all that the file can spell; a value-less record is compared by its text."""
     if found.triple is not None:
-        return (found.triple, found.text, found.weight) == (written.triple, written.text, written.weight)
-    return replace(found, text="") == replace(written, text="", value=found.value, triple=None, weight=1) and (
-        found.value == (written.value if written.value is not None else written.text)
-    )
+        return (found.triple, found.text, found.weight, found.kind, found.tags) == (
+            written.triple, written.text, written.weight, written.kind, written.tags,
+        )  # fmt: skip
+    value = written.value if written.value is not None else written.text
+    return (found.key, found.value, found.confidence, found.tags, found.source) == (
+        written.key, value, written.confidence, written.tags, written.source,
+    )  # fmt: skip

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from datetime import date
-from typing import TypedDict, cast
+from typing import TypedDict
 
-from byheart.domain.errors import Conflict
-from byheart.domain.records import Confidence, Kind, Record, Triple, Value
+from byheart.domain.errors import NotUndoable
+from byheart.domain.records import Confidence, Kind, Record, Triple, Value, leaves
 from byheart.domain.results import LogEntry
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import Desk
 from byheart.policies.forgetting import Tombstone
-from byheart.text.jsonspans import compact
+from byheart.text.likeness import normalised
 
 LOG, FORGOTTEN, BACKUP = "log.ndjson", "forgotten.ndjson", "backup"
+# A text as long as this is not found inside another one by chance.
+_TELLING = 24
 
 
 class Piece(TypedDict):
@@ -25,6 +28,13 @@ class Piece(TypedDict):
     at: int
     old: str
     new: str
+
+
+class Turn(TypedDict):
+    """One record before and after a change; None where it was not there, or is no longer."""
+
+    was: dict[str, Value] | None
+    now: dict[str, Value] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +51,11 @@ class Entry:
     before: str = ""
     after: str = ""
     pieces: list[Piece] | None = None
-    was: dict[str, Value] | None = None
-    now: dict[str, Value] | None = None
+    turns: list[Turn] | None = None
     backup: str | None = None
     undoes: str | None = None
     scrubbed: bool = False
-    setting: list[str | bool] | None = field(default=None)
+    setting: list[str | bool] | None = None
 
     @property
     def place(self) -> Place:
@@ -66,84 +75,121 @@ def entries(desk: Desk, root: Root) -> list[Entry]:
 
 
 def _rows(text: str) -> Iterator[tuple[str, Entry | None]]:
-    for row in text.splitlines(keepends=True):
+    for row in text.split("\n"):
+        if not row.strip():
+            continue
         try:
             raw = json.loads(row)
             yield row, Entry(**{name: value for name, value in raw.items() if name in _NAMES})
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, RecursionError):
             yield row, None
 
 
+def _line(raw: Mapping[str, object]) -> str:
+    # ASCII, since a path may hold bytes that are no UTF-8 and U+0085 must not look like a line's end to anybody.
+    return json.dumps({name: value for name, value in raw.items() if value not in (None, "", False)}) + "\n"
+
+
 def record(desk: Desk, root: Root, entry: Entry) -> None:
-    """Add an entry; old ones are let go when there are twice as many as the log should hold."""
+    """Add an entry; now and then, old ones are let go when there are twice as many as the log should hold."""
     place = root.own(LOG)
-    kept = {name: value for name, value in asdict(entry).items() if value not in (None, "", False)}
-    desk.files.append(place, compact(kept) + "\n", None)
-    snapshot = desk.files.read(place) if entry.id[-1] in "07" else None
+    desk.files.append(place, _line(asdict(entry)), None)
+    # Receipts are random, so this looks at the whole log for one change in eight.
+    if entry.id[-1] not in "07":
+        return
+    snapshot = desk.files.read(place)
     most = desk.limits.log_entries
-    if snapshot is not None and snapshot.text is not None and snapshot.text.count("\n") > 2 * most:
-        rows = snapshot.text.splitlines(keepends=True)
-        desk.files.write(place, "".join(rows[-most:]), snapshot.digest)
+    if snapshot.text is not None and snapshot.text.count("\n") > 2 * most:
+        rows = snapshot.text.split("\n")[:-1]
+        desk.files.write(place, "".join(row + "\n" for row in rows[-most:]), snapshot.digest)
 
 
-def scrub(desk: Desk, root: Root, handle: str, texts: Iterable[str]) -> int:
-    """Take a forgotten record out of the log and the backups; how many places held it."""
-    needles = [each for text in texts for each in _spellings(text)]
+def mentions(entry: Entry, handle: str, texts: Iterable[str]) -> bool:
+    """Whether an entry is about a record, or repeats what it said."""
+    if entry.handle == handle:
+        return True
+    said = [
+        text for turn in entry.turns or [] for side in (turn["was"], turn["now"]) for text in leaves(dict(side or {}))
+    ]
+    said += [text for piece in entry.pieces or [] for text in (piece["old"], piece["new"])]
+    wanted = list(texts)
+    whole = {normalised(text) for text in wanted}
+    return any(normalised(text) in whole for text in said) or any(
+        len(text) >= _TELLING and text in other for text in wanted for other in said
+    )
+
+
+def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
+    """Take a forgotten record out of the log, and backups that hold it away; how many places held it."""
     touched = 0
     place = root.own(LOG)
     snapshot = desk.files.read(place)
-    if snapshot.text:
-        rows = []
-        for row, entry in _rows(snapshot.text):
-            if entry is not None and (entry.handle == handle or any(needle in row for needle in needles)):
-                touched += 1
-                bare = Entry(
-                    id=entry.id, at=entry.at, action=entry.action, dialect=entry.dialect, base=entry.base,
-                    path=entry.path, handle=entry.handle, undoes=entry.undoes, scrubbed=True,
-                )  # fmt: skip
-                rows.append(compact({n: v for n, v in asdict(bare).items() if v not in (None, "", False)}) + "\n")
-            else:
-                rows.append(row)
-        if touched:
-            desk.files.write(place, "".join(rows), snapshot.digest)
-    folder = root.own(BACKUP)
+    gone = _without_backups(desk, root, texts)
+    rows = []
+    for row, entry in _rows(snapshot.text or ""):
+        if entry is None:
+            unclear = any(json.dumps(text)[1:-1] in row or text in row for text in texts)
+            touched += unclear
+            rows += [] if unclear else [row + "\n"]
+        elif not entry.scrubbed and (mentions(entry, handle, texts) or entry.backup in gone):
+            touched += 1
+            bare = Entry(
+                id=entry.id, at=entry.at, action=entry.action, dialect=entry.dialect, base=entry.base,
+                path=entry.path, handle=entry.handle, undoes=entry.undoes, scrubbed=True,
+            )  # fmt: skip
+            rows.append(_line(asdict(bare)))
+        else:
+            rows.append(row + "\n")
+    if touched:
+        desk.files.write(place, "".join(rows), snapshot.digest)
+    return touched + len(gone)
+
+
+def _without_backups(desk: Desk, root: Root, texts: list[str]) -> set[str]:
+    """Remove the backups that hold one of these texts, however it is spelled there. They are never edited: a backup is
+    the bytes of a person's file, or it is nothing."""
+    folder, gone = root.own(BACKUP), set()
+    wanted = [_folded(text) for text in texts if len(text.strip()) > 2]
     for name in desk.files.names(folder):
         copy = Place(folder.base, f"{folder.path}/{name}")
         held = desk.files.read(copy)
-        cleaned = held.text or ""
-        for needle in needles:
-            cleaned = cleaned.replace(needle, "[forgotten]")
-        if held.text is not None and cleaned != held.text:
-            touched += 1
-            desk.files.write(copy, cleaned, held.digest)
-    return touched
+        content = _folded(held.text or "")
+        if any(each in content for each in wanted):
+            desk.files.remove(copy, held.digest)
+            gone.add(name)
+    return gone
 
 
-def _spellings(text: str) -> list[str]:
-    """A text as it may stand in a file: plain, JSON-escaped, and escaped once more inside a JSON string."""
-    if len(text.strip()) < 3:
-        return []
-    once = compact(text)[1:-1]
-    return list(dict.fromkeys((text, once, compact(once)[1:-1], text.replace("'", "''"))))
+def _folded(text: str) -> str:
+    """A text without what YAML may put between its words: line breaks, quotes, escapes, list marks."""
+    plain = re.sub(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda found: chr(int(found[1] or found[2], 16)), text)
+    return re.sub(r"[\s\\\"'>|-]+", " ", plain).casefold().strip()
 
 
-def tombstones(desk: Desk, root: Root) -> list[Tombstone]:
-    """Everything that was forgotten here."""
+def tombstones(desk: Desk) -> list[Tombstone]:
+    """Everything that was forgotten, in whichever scope: what a person wants gone is wanted nowhere."""
     found = []
-    for row in (desk.files.read(root.own(FORGOTTEN)).text or "").splitlines():
-        try:
-            raw = json.loads(row)
-            found.append(
-                Tombstone(key=raw.get("key"), digest=raw["digest"], removed=raw["removed"], reason=raw["reason"])
-            )
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
+    for root in desk.roots.values():
+        for row in (desk.files.read(root.own(FORGOTTEN)).text or "").split("\n"):
+            try:
+                raw = json.loads(row)
+                found.append(
+                    Tombstone(
+                        key=raw.get("key"),
+                        key_digest=raw.get("key_digest"),
+                        digest=raw["digest"],
+                        removed=raw["removed"],
+                        reason=raw["reason"],
+                    )
+                )
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
     return found
 
 
 def bury(desk: Desk, root: Root, tombstone: Tombstone) -> None:
     """Add a tombstone; on disk before the record goes, so that no crash lets it be learnt again."""
-    desk.files.append(root.own(FORGOTTEN), compact(asdict(tombstone)) + "\n", None)
+    desk.files.append(root.own(FORGOTTEN), _line(asdict(tombstone)), None)
 
 
 def back_up(desk: Desk, root: Root, place: Place, text: str) -> str:
@@ -160,7 +206,7 @@ def restored(desk: Desk, root: Root, name: str) -> str:
     folder = root.own(BACKUP)
     text = desk.files.read(Place(folder.base, f"{folder.path}/{name}")).text
     if text is None:
-        raise Conflict(f"the backup {name} is gone, so this cannot be undone")
+        raise NotUndoable(f"the backup {name} is gone, so this cannot be undone")
     return text
 
 
@@ -174,36 +220,37 @@ def as_fields(each: Record | None) -> dict[str, Value] | None:
         "confidence": each.confidence.value if each.confidence else None, "tags": list(each.tags),
         "source": each.source, "added": each.added.isoformat() if each.added else None,
     }  # fmt: skip
-    return {name: value for name, value in raw.items() if value not in (None, [])}
+    return {name: value for name, value in raw.items() if value is not None and value != []}
 
 
-def from_fields(raw: dict[str, Value]) -> Record:
-    """The record that JSON fields describe. Raises ValueError, KeyError or TypeError where they do not."""
-    triple = raw.get("triple")
+def from_fields(raw: object) -> Record:
+    """The record that JSON fields describe. Raises ValueError where they do not."""
+    if not isinstance(raw, dict):
+        raise ValueError("a record is not a JSON object")
+    texts = {name: raw.get(name) for name in ("text", "key", "source", "added", "confidence")}
+    if not all(value is None or isinstance(value, str) for value in texts.values()) or not isinstance(
+        raw.get("text"), str
+    ):
+        raise ValueError("a field that should be a text is not one")
+    triple, tags, weight = raw.get("triple"), raw.get("tags") or [], raw.get("weight", 1)
     whole: Triple | None = None
     if triple is not None:
-        if not (isinstance(triple, list) and len(triple) == 3):
-            raise ValueError("triple is not a list of three")
-        whole = (str(triple[0]), str(triple[1]), str(triple[2]))
-    confidence, added, tags, weight = (
-        raw.get("confidence"),
-        raw.get("added"),
-        raw.get("tags") or [],
-        raw.get("weight", 1),
-    )
-    if not isinstance(tags, list) or not isinstance(weight, int) or not isinstance(raw["text"], str):
-        raise ValueError("a field has the wrong type")
+        if not (isinstance(triple, list) and len(triple) == 3 and all(isinstance(part, str) for part in triple)):
+            raise ValueError("a triple is not a list of three texts")
+        whole = (triple[0], triple[1], triple[2])
+    if not isinstance(tags, list) or isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
+        raise ValueError("tags are not a list, or the weight is not a whole number from 1")
     return Record(
         text=raw["text"],
-        kind=Kind(str(raw.get("kind", "preference"))),
-        key=cast("str | None", raw.get("key")),
+        kind=Kind(raw.get("kind", "preference")),
+        key=raw.get("key"),
         value=raw.get("value"),
         triple=whole,
         weight=weight,
-        confidence=Confidence(str(confidence)) if confidence else None,
+        confidence=Confidence(raw["confidence"]) if raw.get("confidence") else None,
         tags=tuple(str(tag) for tag in tags),
-        source=cast("str | None", raw.get("source")),
-        added=date.fromisoformat(str(added)[:10]) if added else None,
+        source=raw.get("source"),
+        added=date.fromisoformat(raw["added"][:10]) if raw.get("added") else None,
     )
 
 
@@ -235,7 +282,8 @@ def _summary(entry: Entry) -> str:
         return f"{entry.setting[0]} {'on' if entry.setting[1] else 'off'}"
     if entry.backup:
         return f"recovered; backup {entry.backup}"
-    fields_ = entry.now or entry.was or {}
-    text = str(fields_.get("text", ""))
-    key = str(fields_.get("key") or "")
+    last: dict[str, Value] = {}
+    for turn in entry.turns or []:
+        last = turn["now"] or turn["was"] or last
+    text, key = str(last.get("text", "")), str(last.get("key") or "")
     return f"{key}: {text}" if key and "|" not in key else text

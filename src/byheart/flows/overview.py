@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from byheart.domain.documents import Document
 from byheart.domain.errors import Environment, Unnatural
-from byheart.domain.records import Kind, Record, Scope
+from byheart.domain.records import Kind, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
 from byheart.flows.commit import commit
 from byheart.flows.desk import (
@@ -127,10 +127,9 @@ def _activated(desk: Desk) -> list[str]:
     except (Environment, Unnatural) as error:
         return [f"the notebook could not be set up: {error}"]
     if done.recovered:
-        return [
-            f"{each.place} had no readable block and was recovered; the old content is below it (byheart undo {done.id})"
-        ]
-    return []
+        back = f" (byheart undo {done.id})" if done.undoable else ""
+        return [f"{each.place} had no readable block and was recovered; the old content is below it{back}"]
+    return list(done.notes)
 
 
 def _nothing(document: Document) -> Decision:
@@ -142,11 +141,13 @@ def _fit(desk: Desk, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, s
     """What may be handed to an agent: a person can write anything into the file, so it is scanned on the way out too."""
     fit, unfit = [], []
     for hit in found:
-        findings = [
-            each for each in desk.scanner.findings(f"{hit.record.key}: {hit.record.text}") if each.severity != "command"
-        ]
+        record = hit.record
+        told = [record.text, *leaves(record.value), *record.tags, record.source or "", *(record.triple or ())]
+        if record.triple is None:
+            told.append(f"{record.key}: {record.text}")
+        findings = [each for each in desk.scanner.findings("\n".join(told)) if each.severity not in ("command", "weak")]
         if findings:
-            unfit.append((hit.record.key or hit.id, f"its text {findings[0].message} [{findings[0].rule}]"))
+            unfit.append((record.key or hit.id, f"its text {findings[0].message} [{findings[0].rule}]"))
         else:
             fit.append(hit)
     return fit, unfit
@@ -156,7 +157,8 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
     """The three to seven rules of these scopes that matter most; overruled ones are not among them."""
     if not is_enabled(desk, desk.roots[Scope.LOCAL]):
         return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is switched off", severity="note"),))
-    documents, problems = every(desk, scopes, [RULES])
+    on = [scope for scope in scopes if is_enabled(desk, desk.roots[scope])]
+    documents, problems = every(desk, on, [RULES])
     ranked = []
     for order, each in enumerate(documents):
         by_line = {hit.line: hit for hit in hits(each)}
@@ -167,7 +169,9 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
     most = max(briefing.LEAST_RULES, min(briefing.MOST_RULES, desk.limits.rules_shown))
     chosen: list[Hit] = []
     for _, hit in ranked:
-        chosen += _fit(desk, [hit])[0]
+        fit, unfit = _fit(desk, [hit]) if not hit.record.needs_confirmation else ([], [])
+        chosen += fit
+        problems += [Finding(rule="left-out", message=why, place=hit.path, line=hit.line) for _, why in unfit]
         if len(chosen) == most:
             break
     return Listing(hits=tuple(chosen), problems=tuple(problems))

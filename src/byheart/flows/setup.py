@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from byheart.domain.documents import Document
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
-from byheart.flows import ledger
 from byheart.flows.commit import commit
 from byheart.flows.desk import PROFILE, RULES, Desk
 from byheart.policies.merging import Decision
@@ -54,7 +53,6 @@ def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
         return []
     root = desk.roots[Scope.LOCAL]
     with desk.files.locked(root):
-        ledger.back_up(desk, root, source, here.text)
         desk.files.write(target, here.text, "")
         desk.files.remove(source, here.digest)
     return [f"moved {source} to {target}"]

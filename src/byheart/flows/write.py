@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import replace
 
 from byheart.domain.changes import Setting
-from byheart.domain.documents import Document
-from byheart.domain.errors import BadInput, NothingFound, Refused, Unsafe, Unwanted
+from byheart.domain.documents import Deletion, Document
+from byheart.domain.errors import NothingFound, Refused, Unwanted
 from byheart.domain.ports import Dialect
-from byheart.domain.records import Confidence, Kind, Record, Scope, Signal, Triple, Value, spoken
+from byheart.domain.records import Kind, Record, Scope, spoken
 from byheart.domain.results import Receipt, Verdict
 from byheart.domain.roots import Root
 from byheart.flows import ledger
+from byheart.flows.asking import Request, prepared
 from byheart.flows.commit import Committed, commit
-from byheart.flows.desk import PROFILE, RULES, Desk, find_one, handle_of, is_enabled, opened
-from byheart.policies import capture, forgetting, merging, wording
+from byheart.flows.desk import PROFILE, RULES, Desk, cleaned, find_one, handle_of, is_enabled, opened
+from byheart.policies import capture, forgetting, merging
 from byheart.policies.merging import Decision
-
-_ROUTES = {Kind.RULE: RULES, Kind.CONSTRAINT: RULES, Kind.PREFERENCE: PROFILE, Kind.LESSON: PROFILE}
-_MOST_PARTS = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What somebody wants remembered. `asked` is True when the user said so outright."""
-
-    text: str
-    kind: Kind | None = None
-    key: str | None = None
-    value: Value = None
-    triple: Triple | None = None
-    to: str | None = None
-    scope: Scope | None = None
-    signal: Signal = Signal.EXPLICIT
-    asked: bool = True
-    tags: tuple[str, ...] = ()
-    source: str | None = None
-    confidence: Confidence | None = None
-    added: date | None = None
-    weight: int = 1
-    given: frozenset[str] = field(default_factory=frozenset)
 
 
 def remember(desk: Desk, request: Request) -> Receipt:
     """Store one memory where its kind belongs. Raises Unsafe, Unwanted or Refused, and then nothing is written."""
-    candidate, scope, name = compose(request)
-    _refuse_unsafe(desk, candidate, request)
+    candidate, scope, name = prepared(desk, request)
     root = desk.roots[scope]
     if not request.asked:
         candidate = _captured(desk, root, candidate, request)
@@ -57,7 +32,7 @@ def remember(desk: Desk, request: Request) -> Receipt:
 
     def decide(document: Document) -> Decision:
         if not request.asked:
-            _refuse_forgotten(desk, root, document, candidate, key)
+            _refuse_forgotten(desk, document, candidate, key)
         if name == RULES:
             return merging.into_rules(document, spelt, key or "")
         return merging.into_profile(document, spelt, request.signal, desk.clock().date())
@@ -74,112 +49,6 @@ def _spelt(dialect: Dialect, record: Record) -> Record:
             weight=record.weight, tags=record.tags,
         )  # fmt: skip
     return replace(record, triple=None, weight=1)
-
-
-def compose(request: Request) -> tuple[Record, Scope, str]:
-    """The record, scope and format that a request comes to."""
-    if not request.text.strip() and request.value is None:
-        raise BadInput("there is nothing to remember: the text is empty")
-    said = wording.parse(request.text) if request.text.strip() else None
-    key = request.key or (said.key if said else None)
-    kind = request.kind or (
-        Kind.LESSON if key and key.startswith("lessons.") else said.kind if said else Kind.PREFERENCE
-    )
-    if request.key and request.kind is None and kind in (Kind.RULE, Kind.CONSTRAINT) and request.triple is None:
-        # Whoever names a key means the profile, whatever the sentence sounds like.
-        kind = Kind.LESSON if request.key.startswith("lessons.") else Kind.PREFERENCE
-    name = request.to or _ROUTES[kind]
-    if kind is Kind.LESSON and key is not None and not key.startswith("lessons."):
-        key = f"lessons.{key.split('.', 1)[-1]}"
-    value = request.value
-    if value is None and said is not None:
-        value = wording.simple_value(said.sentence) if request.key and not said.value else said.value
-        if request.key and request.key != said.key and isinstance(said.value, str):
-            value = _plain(request.text)
-    _check_value(value)
-    _check_key(key)
-    sentence = said.sentence if said else f"{key}: {spoken(value)}"
-    triple = request.triple or (said.triple if said else None)
-    if name == RULES and triple is None:
-        raise BadInput("a rule needs a sentence or --triple")
-    text = sentence if name == RULES else spoken(value) or sentence
-    record = Record(
-        text=text,
-        kind=kind if name == PROFILE or kind in (Kind.RULE, Kind.CONSTRAINT) else Kind.PREFERENCE,
-        key=key,
-        value=value,
-        triple=triple,
-        weight=request.weight,
-        confidence=request.confidence or capture.confidence_for(request.signal),
-        tags=request.tags,
-        source=request.source or request.signal.value,
-        added=request.added,
-    )
-    scope = request.scope or (said.scope if said else Scope.LOCAL)
-    return merging.labelled(record), scope, name
-
-
-def _plain(text: str) -> Value:
-    """The words a person typed for a key of their own, without request wrapping."""
-    return wording.simple_value(wording.scoped(text)[1])
-
-
-def _check_value(value: Value, depth: int = 0) -> None:
-    parts: Sequence[Value] = []
-    match value:
-        case float() if value != value or value in (float("inf"), float("-inf")):
-            raise BadInput(f"the value {value} is not a number that can be stored")
-        case bool():
-            return
-        case int() if abs(value) >= 10**15:
-            raise BadInput(f"the number {value} has more than 15 digits; store it as a text")
-        case list():
-            parts = value
-        case dict():
-            parts = list(value.values())
-    if len(parts) > _MOST_PARTS or (parts and depth > 1):
-        raise BadInput(
-            f"a value may be a text, a number, true or false, or a small list or map (at most {_MOST_PARTS} parts)"
-        )
-    for part in parts:
-        _check_value(part, depth + 1)
-
-
-def _check_key(key: str | None) -> None:
-    if key is None:
-        return
-    if len(key) > 120 or key != key.strip() or not key or any(ord(each) < 32 or each in "\u2028\u2029" for each in key):
-        raise BadInput(f"the key {key[:40]!r} is not usable; use a short dotted name such as writing.tone")
-
-
-def _refuse_unsafe(desk: Desk, candidate: Record, request: Request) -> None:
-    """Look at the words as they came and at every part they were taken into; a part may hide what the whole shows."""
-    most = desk.limits.record_characters
-    whole = spoken(candidate.value) if candidate.value is not None else ""
-    longest = max(len(candidate.text), len(whole))
-    if longest > most:
-        raise Refused(f"not stored: {longest} characters is too long for one memory (at most {most}); say it shorter")
-    if capture.is_transcript(request.text) or capture.is_transcript(whole):
-        raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
-    parts = [
-        request.text,
-        candidate.text,
-        whole,
-        candidate.key or "",
-        *(candidate.triple or ()),
-        *candidate.tags,
-        candidate.source or "",
-    ]
-    if candidate.key and whole:
-        parts.append(f"{candidate.key} = {whole}")
-    findings = [
-        finding
-        for part in dict.fromkeys(parts)
-        for finding in desk.scanner.findings(part)
-        if not (request.asked and finding.severity == "command")
-    ]
-    if findings:
-        raise Unsafe(findings)
 
 
 def _captured(desk: Desk, root: Root, candidate: Record, request: Request) -> Record:
@@ -202,19 +71,23 @@ def verdict_of(desk: Desk, candidate: Record, request: Request) -> Verdict:
     return capture.judge(text, request.signal, findings, lesson=lesson, most=desk.limits.record_characters)
 
 
-def _refuse_forgotten(desk: Desk, root: Root, document: Document, candidate: Record, key: str | None) -> None:
-    if any(each.record.key == key for each in document.placed):
+def _refuse_forgotten(desk: Desk, document: Document, candidate: Record, key: str | None) -> None:
+    if key is not None and any(each.record.key == key for each in document.placed):
         return
-    texts = (candidate.text, spoken(candidate.value))
-    stone = forgetting.blocks(ledger.tombstones(desk, root), desk.salt(), key, texts)
-    removed = stone.removed if stone else None
-    if stone is None:
-        spelled = next((each for each in document.deletions if each.key is not None and each.key == key), None)
-        if spelled is None:
-            return
-        removed = spelled.removed.isoformat() if spelled.removed else None
-    when = f" on {removed}" if removed else ""
-    raise Unwanted(f"not stored: this was forgotten{when}; only the user may bring it back")
+    when = forgotten_on(desk, document.deletions, key, (candidate.text, spoken(candidate.value)))
+    if when is not None:
+        raise Unwanted(f"not stored: this was forgotten on {when}; only the user may bring it back")
+
+
+def forgotten_on(desk: Desk, deletions: Sequence[Deletion], key: str | None, texts: Sequence[str]) -> str | None:
+    """The day something with this key or text was forgotten, by our tombstones or the file's own; None if it was not."""
+    stone = forgetting.blocks(ledger.tombstones(desk), desk.salt(), key, texts)
+    if stone is not None:
+        return stone.removed
+    spelled = forgetting.spelled(deletions, key, texts)
+    if spelled is None:
+        return None
+    return spelled.removed.isoformat() if spelled.removed else "an unknown day"
 
 
 def _handle(root: Root, name: str, key: str | None, record: Record) -> str:
@@ -227,6 +100,7 @@ def _receipt(desk: Desk, root: Root, name: str, done: Committed, candidate: Reco
     handle = _handle(root, name, dialect.key_of(record), record)
     line = next((each.line for each in reversed(done.document.placed) if _same(dialect, each.record, record)), None)
     notes = list(done.decision.notes)
+    notes += done.notes
     if done.recovered:
         notes.append(
             f"{root.documents[name]} had no readable block and was recovered; the old content is kept below it"
@@ -238,14 +112,14 @@ def _receipt(desk: Desk, root: Root, name: str, done: Committed, candidate: Reco
         scope=root.scope,
         dialect=name,
         path=str(root.documents[name]),
-        record=record,
+        record=cleaned(desk, record),
         handle=handle,
         line=line,
         lost=lost(dialect.keeps, candidate, request.given),
         notes=tuple(desk.scanner.redacted(each) for each in notes),
         announce=announce,
         remove_with=f"byheart forget {handle}",
-        undo_with=f"byheart undo {done.id}" if done.id else None,
+        undo_with=f"byheart undo {done.id}" if done.undoable else None,
     )
 
 
@@ -273,23 +147,19 @@ def lost(keeps: frozenset[str], record: Record, given: frozenset[str] = frozense
 
 
 def confirm(desk: Desk, selector: str, scope: Scope | None) -> Receipt:
-    """Raise one record of the profile to high confidence, on the user's word."""
+    """Say that one record is right, on the user's word."""
     hit = find_one(desk, selector, scope)
-    if hit.dialect != PROFILE:
-        raise Refused(f"{selector!r} is a rule, and rules have no confidence; remember it again to give it more weight")
     root = desk.roots[hit.scope]
 
     def decide(document: Document) -> Decision:
-        current = [
-            each
-            for each in document.placed
-            if each.record.key == hit.record.key and each.record.text == hit.record.text
-        ]
+        current = [each for each in document.placed if each.record == hit.record]
         if not current:
-            raise NothingFound(f"{selector!r} is gone")
+            raise NothingFound(f"{selector!r} changed in between; nothing was confirmed")
         return merging.confirmed(current[-1])
 
     done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id)
+    if hit.dialect == RULES and not done.written:
+        raise Refused(f"{selector!r} is a rule that waits for nothing; {done.decision.notes[0]}")
     request = Request(text=hit.record.text)
     return _receipt(desk, root, hit.dialect, done, done.decision.record, request)
 
@@ -312,6 +182,6 @@ def switch(desk: Desk, name: str, on: bool, scope: Scope) -> Receipt:
         dialect=PROFILE,
         path=str(root.documents[PROFILE]),
         record=None,
-        notes=(f"{name} is {'on' if on else 'off'}",),
-        undo_with=f"byheart undo {done.id}" if done.id else None,
+        notes=(f"{name} is {'on' if on else 'off'}", *done.notes),
+        undo_with=f"byheart undo {done.id}" if done.undoable else None,
     )

@@ -8,6 +8,7 @@ from datetime import date
 
 from byheart.domain.records import Kind, Record
 from byheart.domain.results import Finding, Hit, Receipt
+from byheart.text.unicode import visible
 
 NOTEBOOK_NAMES = {"yaml-block": "memories.md", "triples": "memories.ndjson"}
 _VERBS = {
@@ -41,10 +42,10 @@ def as_json(value: object) -> object:
 
 def statement(record: Record) -> str:
     """A record in one line: its key where that adds something, and what it says."""
-    text = " ".join(record.text.split())
+    text = visible(" ".join(record.text.split()))
     if record.key is None or record.triple is not None or record.kind in (Kind.RULE, Kind.CONSTRAINT):
         return text
-    return f"{record.key}: {text}"
+    return f"{visible(record.key)}: {text}"
 
 
 def receipt_line(receipt: Receipt) -> str:
@@ -67,7 +68,7 @@ def hit_line(hit: Hit) -> str:
         marks.append(record.confidence.value)
     if record.weight > 1:
         marks.append(f"weight {record.weight}")
-    marks += record.tags
+    marks += [visible(tag) for tag in record.tags]
     note = f"  [{hit.note}]" if hit.note else ""
     return f"{hit.id}  {statement(record)}  ({', '.join(marks)}){note}"
 
@@ -89,7 +90,7 @@ def record_lines(hit: Hit) -> list[str]:
         ("scope", hit.scope.value),
         ("stands at", f"{hit.path}:{hit.line}"),
     ]
-    return [f"{name + ':':<12}{value}" for name, value in rows if value is not None]
+    return [visible(f"{name + ':':<12}{value}") for name, value in rows if value is not None]
 
 
 def finding_line(finding: Finding) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
-from byheart.domain.documents import Problem
+from byheart.domain.documents import Deletion, Problem, Settings
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, spoken
 from byheart.policies import wording
 from byheart.text.slugs import slug
 
 FORMATS = ("yaml-block", "triples", "triples-verbose", "sentences", "json")
+_LONGEST = 4000
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 
 
@@ -24,6 +25,8 @@ class Foreign:
     format: str
     records: tuple[tuple[int, Record], ...]
     problems: tuple[Problem, ...]
+    deletions: tuple[Deletion, ...] = ()
+    settings: Settings = field(default_factory=Settings)
 
 
 def detect(name: str, text: str) -> str:
@@ -34,7 +37,7 @@ def detect(name: str, text: str) -> str:
             whole = json.loads(text)
             if isinstance(whole, dict) and "records" in whole:
                 return "json"
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         first = head.splitlines()[0]
         return (
@@ -54,7 +57,7 @@ def verbose(text: str) -> Foreign:
             continue
         try:
             records.append((number, _verbose_record(json.loads(row.lstrip("\ufeff")))))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             problems.append(Problem(line=number, rule="broken-line", message="not an entry of the verbose format"))
     return Foreign(format="triples-verbose", records=tuple(records), problems=tuple(problems))
 
@@ -91,16 +94,19 @@ def _day(stamp: Value) -> date | None:
 
 def sentences(text: str) -> Foreign:
     """The third generation: one plain sentence a line; headings and blank lines are passed over."""
-    records = []
-    for number, row in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
-        line = _BULLET.sub("", row).strip()
+    records, problems = [], []
+    for number, row in enumerate(text.lstrip("\ufeff").split("\n"), start=1):
+        line = _BULLET.sub("", row[: _LONGEST + 1]).strip()
+        if len(row) > _LONGEST:
+            problems.append(Problem(line=number, rule="too-long", message=f"longer than {_LONGEST} characters"))
+            continue
         if not line or line.startswith(("#", "<!--", "---", "```")):
             continue
         said = wording.parse(line)
         records.append(
             (number, Record(text=said.sentence, kind=said.kind, key=said.key, value=said.value, triple=said.triple))
         )
-    return Foreign(format="sentences", records=tuple(records), problems=())
+    return Foreign(format="sentences", records=tuple(records), problems=tuple(problems))
 
 
 def fitted(record: Record, dialect: str, taken: Sequence[str] = ()) -> Record:

@@ -7,6 +7,7 @@ import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from byheart.domain.documents import Deletion
 from byheart.domain.results import Hit
 from byheart.policies import ranking
 from byheart.text.likeness import normalised
@@ -14,9 +15,11 @@ from byheart.text.likeness import normalised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """Proof that something was forgotten: its key, and a keyed digest of its text; never the text."""
+    """Proof that something was forgotten: keyed digests of its key and its text, never the text; the key itself only
+    where a person chose it, since a key made from the text would repeat it."""
 
     key: str | None
+    key_digest: str | None
     digest: str
     removed: str
     reason: str
@@ -30,8 +33,19 @@ def digest(salt: bytes, text: str) -> str:
 def blocks(tombstones: Iterable[Tombstone], salt: bytes, key: str | None, texts: Sequence[str]) -> Tombstone | None:
     """The tombstone that stands against a record with this key or one of these texts, if any."""
     digests = {digest(salt, text) for text in texts if text}
+    key_digest = digest(salt, key) if key else None
     for each in tombstones:
-        if (key is not None and each.key == key) or each.digest in digests:
+        named = key is not None and (each.key == key or each.key_digest == key_digest)
+        if named or each.digest in digests:
+            return each
+    return None
+
+
+def spelled(deletions: Iterable[Deletion], key: str | None, texts: Sequence[str]) -> Deletion | None:
+    """The tombstone in the file itself that stands against a record with this key or one of these texts, if any."""
+    said = {normalised(text) for text in texts if text}
+    for each in deletions:
+        if (key is not None and each.key == key) or (each.value and normalised(each.value) in said):
             return each
     return None
 

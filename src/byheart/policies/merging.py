@@ -7,9 +7,11 @@ from datetime import date
 
 from byheart.domain.changes import Add, Change, Replace
 from byheart.domain.documents import Document
-from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Placed, Record, Signal, spoken
+from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kind, Placed, Record, Signal, spoken
 from byheart.policies import opposition
 from byheart.text.likeness import normalised
+
+_STRICTNESS = (Kind.LESSON, Kind.PREFERENCE, Kind.RULE, Kind.CONSTRAINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Decision:
 
 def into_profile(document: Document, incoming: Record, signal: Signal, today: date) -> Decision:
     """Merge by key: equal values reinforce, different ones are settled by confidence."""
-    rivals = [each for each in document.placed if each.record.key == incoming.key]
+    rivals = [each for each in document.placed if each.record.key is not None and each.record.key == incoming.key]
     if not rivals:
         fresh = labelled(replace(incoming, added=incoming.added or today))
         return Decision(changes=(Add(record=fresh),), action="added", record=fresh)
@@ -45,6 +47,9 @@ def _reinforced(old: Placed, incoming: Record, signal: Signal) -> Decision:
     if confidence is not before.confidence or source is None:
         source = (Signal.EXPLICIT if explicit else Signal.REPEATED).value
     after = replace(before, confidence=confidence, tags=tags, source=source)
+    if explicit and isinstance(incoming.value, str) and isinstance(before.value, str):
+        # The user may be correcting no more than a capital letter.
+        after = replace(after, value=incoming.value, text=incoming.text)
     if after == before:
         return Decision(changes=(), action="unchanged", record=before, notes=("it was known already",))
     return Decision(changes=(Replace(old=old, new=after),), action="reinforced", record=after)
@@ -55,7 +60,8 @@ def _settled(old: Placed, incoming: Record, today: date) -> Decision:
     current = before.confidence or Confidence.MEDIUM
     arriving = incoming.confidence or Confidence.MEDIUM
     if arriving.rank >= current.rank:
-        after = labelled(replace(incoming, added=today))
+        tags = incoming.tags or tuple(tag for tag in before.tags if tag != NEEDS_CONFIRMATION)
+        after = labelled(replace(incoming, added=today, tags=tags))
         note = f"it replaces {before.key} = {_brief(before)}"
         return Decision(changes=(Replace(old=old, new=after),), action="replaced", record=after, notes=(note,))
     lowered = current.lowered()
@@ -69,10 +75,16 @@ def into_rules(document: Document, incoming: Record, key: str) -> Decision:
     same = next((each for each in document.placed if each.record.key == key), None)
     if same is not None:
         after = replace(same.record, weight=same.record.weight + incoming.weight)
-        return Decision(changes=(Replace(old=same, new=after),), action="reinforced", record=after)
+        notes: list[str] = []
+        if _STRICTNESS.index(incoming.kind) > _STRICTNESS.index(same.record.kind):
+            after = replace(after, kind=incoming.kind)
+            notes.append(f"it was a {same.record.kind.value} and is a {incoming.kind.value} now")
+        if NEEDS_CONFIRMATION not in incoming.tags:
+            after = replace(after, tags=tuple(tag for tag in after.tags if tag != NEEDS_CONFIRMATION))
+        return Decision(changes=(Replace(old=same, new=after),), action="reinforced", record=after, notes=tuple(notes))
     assert incoming.triple is not None
     changes: list[Change] = []
-    notes: list[str] = []
+    notes = []
     tags = incoming.tags
     # Entries that do not share a subject cannot oppose each other, and nearly none does.
     names = opposition.about(incoming)
@@ -99,9 +111,14 @@ def into_rules(document: Document, incoming: Record, key: str) -> Decision:
 
 
 def confirmed(old: Placed) -> Decision:
-    """The user said yes: high confidence, and no longer waiting for confirmation."""
+    """The user said yes: high confidence where the format has it, and no longer waiting for confirmation."""
     before = old.record
     tags = tuple(tag for tag in before.tags if tag != NEEDS_CONFIRMATION)
+    if before.triple is not None:
+        after = replace(before, tags=tags)
+        changes = (Replace(old=old, new=after),) if tags != before.tags else ()
+        notes = () if changes else ("rules have no confidence; remember it again to give it more weight",)
+        return Decision(changes=changes, action="confirmed" if changes else "unchanged", record=after, notes=notes)
     source = before.source if before.source and "confirmed" in before.source else Signal.CONFIRMED.value
     if before.confidence is Confidence.HIGH and tags == before.tags:
         return Decision(changes=(), action="unchanged", record=before, notes=("it was confirmed already",))
@@ -110,9 +127,10 @@ def confirmed(old: Placed) -> Decision:
 
 
 def labelled(record: Record) -> Record:
-    """The record with its tag in step with its confidence: low always waits for confirmation."""
-    others = tuple(tag for tag in record.tags if tag != NEEDS_CONFIRMATION)
-    return replace(record, tags=(*others, NEEDS_CONFIRMATION) if record.confidence is Confidence.LOW else others)
+    """The record with the tag that low confidence must have; others may have it too."""
+    if record.confidence is not Confidence.LOW or NEEDS_CONFIRMATION in record.tags:
+        return record
+    return replace(record, tags=(*record.tags, NEEDS_CONFIRMATION))
 
 
 def _same_value(first: Record, second: Record) -> bool:

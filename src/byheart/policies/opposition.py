@@ -27,7 +27,7 @@ _POSITIVE = ("always", "use", "prefer", "must", "require", "allow", "enable", "d
 # Predicates that hold for several objects at once, so that another object is no contradiction.
 _PLURAL = frozenset(
     "applies_to noted fixed_by include includes require requires contain contains has have support supports depends_on "
-    "related_to works_with prefer_over see run".split()
+    "related_to works_with prefer_over see run noted_as must should".split()
 )
 _SEPARATORS = str.maketrans("-_", "  ")
 _ANY = frozenset({"general", "", "*", "any", "all", "true", "yes"})

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 
 from byheart.domain.records import Kind, Scope, Triple, Value
-from byheart.text.likeness import STOP_WORDS
-from byheart.text.slugs import slug
+from byheart.text.likeness import STOP_WORDS, normalised
+from byheart.text.slugs import short_digest, slug
 
 _GLOBAL = re.compile(
-    r"^\s*(?:\(?global(?:ly)?\)?\s*[:,-]\s*|(?:globally|everywhere|for (?:all|every) projects?|in (?:all|every) projects?|across (?:all )?projects)\s*[:,]?\s+)",
+    r"^\s*\(?(?:global(?:ly)?|everywhere|(?:for|in) (?:all|every) projects?|across (?:all )?projects)\)?\s*(?:[:,]|\s-)\s*",
     re.IGNORECASE,
 )
 _GLOBAL_MEMORY = re.compile(
@@ -23,8 +23,8 @@ _GLOBAL_END = re.compile(
     re.IGNORECASE,
 )
 _TRIGGER = re.compile(
-    r"^\s*(?:please\s+)?(?:(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:the\s+|your\s+|my\s+)?(?:\w+\s+)?memory"
-    r"|remember|note|memori[sz]e|keep in mind|learn)\s*(?:that\b|:|,)?\s*",
+    r"^\s*(?:please\s+)?(?:(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:the\s+|your\s+|my\s+)?(?:\w+\s+)?memory\s*(?:that\b|:|,)"
+    r"|(?:note|memori[sz]e|learn)\s*(?:that\b|:|,)|(?:remember|keep in mind)\b\s*(?:that\b|to\b|:|,)?)\s*",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
@@ -36,35 +36,44 @@ _BECAUSE = re.compile(
     r"\s*(?:[,;]\s*)?\b(?:because|since|as it|so that|due to|otherwise)\b\s*(.+)$|\s*;\s*(it(?:'s| is) .+)$", re.I
 )
 _NEVER = re.compile(
-    rf"^(?:{_WHO}\s+)?(?:must never|should never|never|must not|mustn'?t|do not|don'?t|cannot|can'?t|may not|should not|shouldn'?t|no longer|avoid|stop|refuse to|forbid(?:den)?|prohibit(?:ed)?|ban(?:ned)?|no)\s+(?:to\s+|ever\s+|use of\s+)?(.+)$",
+    rf"^(?:{_WHO}\s+)?(?:must never|should never|never|must not|mustn'?t|do not|don'?t|may not|should not|shouldn'?t|no longer|avoid|stop|refuse to|forbid(?:den)?|prohibit(?:ed)?|ban(?:ned)?|no(?!\s+need))\s+(?:to\s+|ever\s+|use of\s+)?(.+)$",
     re.IGNORECASE,
 )
-_SOFT = re.compile(
-    r"^(?:i|we)\s+(?:would\s+|'d\s+)?(?:rather\s+)?(?:avoid|dislike|hate|do(?: not|n'?t) (?:like|want|care))\b|^(?:please\s+)?avoid\b",
-    re.I,
-)
+_SOFT = re.compile(r"^(?:i|we)\b|^(?:please\s+)?avoid\b", re.IGNORECASE)
 _ALWAYS = re.compile(
-    rf"^(?:{_WHO}\s+)?(?:must always|should always|always|must|have to|has to|need to|needs to|ensure|make sure(?: that)?(?: to)?|require[sd]?)\s+(.+)$",
-    re.I,
-)
-_PREFER = re.compile(
-    r"^(?:(?:i|we|user|the user)\s+)?(?:(?:strongly\s+|really\s+|generally\s+|usually\s+)?(?:prefer(?:s|red)?|like(?:s)?|love(?:s)?|favou?r(?:s)?|want(?:s)?|would (?:like|prefer)|'d (?:like|prefer)))\s+(?:to\s+(?:use\s+|have\s+)?|using\s+)?(.+)$",
+    rf"^(?:{_WHO}\s+)?(?:must always|should always|always|must|should|have to|has to|need to|needs to|ensure|make sure(?: that)?(?: to)?|require[sd]?)\s+(.+)$",
     re.IGNORECASE,
 )
+_MODAL = re.compile(
+    r"^(.{2,80}?)\s+(must not|must never|should not|should never|mustn'?t|shouldn'?t|cannot|may not|must|should|has to|have to|needs to|need to)\s+(.+)$",
+    re.IGNORECASE,
+)
+_I = r"(?:(?:i|we|user|the user)(?:\s+would|'d)?\s+)"
+_PREFER = re.compile(
+    rf"^{_I}?(?:strongly\s+|really\s+|generally\s+|usually\s+)?(?:prefer(?:s|red)?|likes?|loves?|favou?rs?|wants?)\s+(?!not\b)(?:to\s+(?:use\s+|have\s+)?|using\s+)?(.+)$",
+    re.IGNORECASE,
+)
+_RATHER = re.compile(rf"^{_I}rather\s+(?:use\s+|have\s+)?(.+?)\s+than\s+(?:use\s+|have\s+)?(.+)$", re.IGNORECASE)
 _DISLIKE = re.compile(
-    r"^(?:i|we)\s+(?:would\s+|'d\s+)?(?:rather\s+)?(?:avoid|dislike|hate|do(?: not|n'?t) (?:like|want|care (?:for|about)))\s+(?:to\s+|using\s+)?(.+)$",
-    re.I,
+    rf"^{_I}?(?:rather\s+)?(?:prefer(?:s)? not to(?: use| have)?|(?:(?<=\s)(?:avoid|dislike|hate|can'?t stand|cannot stand|do(?: not|n'?t) (?:like|want|care (?:for|about)))))\s+(?:to\s+|using\s+)?(.+)$",
+    re.IGNORECASE,
 )
 _I_USE = re.compile(r"^(?:i|we|user|the user|the team)\s+(?:always\s+|usually\s+|only\s+)?uses?\s+(.+)$", re.IGNORECASE)
 _USE = re.compile(
-    r"^(?:use|using|choose|pick|run|write|call|put|keep|set|name|format|commit|deploy|test|check|build|ask|follow|prefer)\b",
-    re.I,
+    r"^(?:use|using|choose|pick|run|write|call|put|keep|set|name|format|commit|deploy|test|check|build|ask|follow|prefer|bump|update|add|remove|install)\s+(?!(?:is|are|was|were|takes?|has|had)\b)",
+    re.IGNORECASE,
 )
-_OVER = re.compile(r"^(.+?)\s+(?:over|instead of|rather than|in place of|not)\s+(.+)$", re.IGNORECASE)
+_OVER = re.compile(r"^(.+?)(?:\s+(?:over|instead of|rather than|in place of)|,\s*not)\s+(.+)$", re.IGNORECASE)
 _PURPOSE = re.compile(
     r"^(.+?)\s+(?:for|when|in|on|before|after|during|with|as|while|until|unless|if|whenever)\s+(.+)$", re.IGNORECASE
 )
-_IS = re.compile(r"^(?:my |our |the )?(.{2,60}?)\s+(?:is|are|=|should be|must be|defaults? to)\s+(.+)$", re.IGNORECASE)
+_FOR = re.compile(r"^(.+?)\s+for\s+(.+)$", re.IGNORECASE)
+_IS = re.compile(r"^(?:my |our |the )?(.{2,60}?)\s+(?:is|are|=|defaults? to)\s+(.+)$", re.IGNORECASE)
+# Things that have one value at a time: said anew, the old value is out of date.
+_ATTRIBUTE = re.compile(
+    r"^(?:my|our|the|default)?\s*((?:[\w-]+ ){0,3}(?:time ?zone|name|editor|shell|version|port|host|branch|language|locale|region|os|database|registry|framework|manager|width|length|indent(?:ation)?|style|format|url|path|folder|directory|command|license|licence|tone|theme|budget|default|encoding))$",
+    re.IGNORECASE,
+)
 _KEYED = re.compile(r"^([a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)+)\s*[:=]\s*(.+)$", re.IGNORECASE)
 _LESSON = re.compile(
     r"^(?:lesson(?:s)?(?: learned| learnt)?\s*[:,-]\s*)?(.+?)\s*(?:->|→|=>)\s*(.+?)(?:\s*(?:->|→|=>)\s*(.+))?$",
@@ -78,11 +87,19 @@ _REPEATED = re.compile(
     r"\b(?:repeatedly|repeated(?:ly)?|again and again|multiple times|over and over|more than once|twice)\b", re.I
 )
 _VERBS = {
-    "use", "using", "run", "running", "write", "writing", "call", "commit", "push", "deploy", "edit", "touch", "modify",
+    "use", "run", "write", "call", "commit", "push", "deploy", "edit", "touch", "modify",
     "change", "delete", "remove", "add", "install", "start", "stop", "restart", "create", "format", "test", "build",
     "check", "ask", "put", "keep", "store", "log", "print", "mock", "skip", "merge", "rebase", "squash", "import", "show",
-    "open", "set", "name", "make", "include", "follow", "read", "send", "return", "choose", "pick", "generate", "update",
+    "open", "set", "name", "make", "include", "follow", "read", "send", "return", "choose", "pick", "generate", "update", "bump",
 }  # fmt: skip
+_GERUNDS = {
+    "using": "use", "running": "run", "writing": "write", "calling": "call", "committing": "commit", "pushing": "push",
+    "deploying": "deploy", "editing": "edit", "touching": "touch", "changing": "change", "deleting": "delete",
+    "removing": "remove", "adding": "add", "installing": "install", "starting": "start", "creating": "create",
+    "testing": "test", "building": "build", "logging": "log", "printing": "print", "mocking": "mock", "merging": "merge",
+    "importing": "import", "storing": "store", "sending": "send", "skipping": "skip", "updating": "update",
+}  # fmt: skip
+_FILLERS = frozenset("prefer prefers like always never from now on want really very".split())
 _TOPICS = (
     (
         "writing",
@@ -128,7 +145,9 @@ def parse(text: str) -> Wording:
         return Wording(scope=scope, kind=kind, sentence=body, triple=triple, key=key, value=value)
     lesson = _lesson(body)
     if lesson is not None:
-        name = slug(re.sub(r"^(?:the|a|an|our|my)\s+", "", str(lesson["issue"]), flags=re.IGNORECASE), most=32)
+        issue = re.sub(r"^(?:the|a|an|our|my)\s+", "", str(lesson["issue"]), flags=re.IGNORECASE)
+        # "The bug" is fixed more than once; a short issue is told apart by its fix.
+        name = slug(issue if len(issue.split()) > 1 else f"{issue} {lesson['fix']}", most=32)
         triple = (name, "fixed_by", _short(str(lesson.get("fix", ""))))
         return Wording(
             scope=scope, kind=Kind.LESSON, sentence=_sentence(body), triple=triple, key=f"lessons.{name}", value=lesson
@@ -167,7 +186,8 @@ def simple_value(text: str) -> Value:
         return lowered == "true"
     if re.fullmatch(r"[-+]?(?:0|[1-9][0-9]{0,14})", text):
         return int(text)
-    if re.fullmatch(r"[-+]?[0-9]{1,12}\.[0-9]{1,12}", text):
+    # 3.10 is a version, not 3.1: only what a number prints as is one.
+    if re.fullmatch(r"-?[0-9]{1,12}\.[0-9]{1,12}", text) and repr(float(text)) == text:
         return float(text)
     if text.startswith("[") and text.endswith("]"):
         return [simple_value(part.strip().strip("'\"")) for part in text[1:-1].split(",") if part.strip()]
@@ -180,7 +200,7 @@ def _lesson(body: str) -> dict[str, Value] | None:
         parts = [part.strip() for part in arrows.groups() if part]
         return dict(zip(("issue", "outcome", "fix") if len(parts) == 3 else ("issue", "fix"), parts, strict=True))
     fixed = _FIXED.match(body)
-    if fixed:
+    if fixed and not re.search(r"\b(?:be|been|being|should|must|will|can|gets?)$", fixed[1].strip(), re.IGNORECASE):
         return {"issue": fixed[1].strip(), "fix": fixed[2].strip().rstrip(".")}
     return None
 
@@ -197,14 +217,23 @@ def _classified(core: str) -> tuple[Kind, Triple]:
     always = _ALWAYS.match(body)
     if always:
         return Kind.RULE, _positive(always[1], reason, "always")
+    rather = _RATHER.match(body)
+    if rather:
+        return Kind.PREFERENCE, (_short(rather[1]), "prefer_over", _short(rather[2]))
     prefer = _PREFER.match(body) or _I_USE.match(body)
     if prefer:
         return Kind.PREFERENCE, _preferred(prefer[1], reason)
+    modal = _MODAL.match(body)
+    if modal and not re.match(r"(?:i|we|there|it|this|that|no)\b", modal[1], re.IGNORECASE):
+        negative = re.search(r"not|n't|never", modal[2], re.IGNORECASE)
+        triple = (_short(modal[1]), "must_not" if negative else "must", _short(modal[3]))
+        return Kind.CONSTRAINT if negative else Kind.RULE, triple
     if _USE.match(body):
         return Kind.RULE, _positive(body, reason, "")
     named = _IS.match(body)
     if named:
-        return Kind.PREFERENCE, (_short(named[1]), "is", _short(named[2]))
+        predicate = "is" if _ATTRIBUTE.match(named[1]) else "noted_as"
+        return Kind.PREFERENCE, (_short(named[1]), predicate, _short(named[2]))
     purpose = _PURPOSE.match(body)
     if purpose:
         return Kind.PREFERENCE, (_short(purpose[1]), "applies_to", _short(purpose[2]))
@@ -244,12 +273,13 @@ def _positive(rest: str, reason: str, lead: str) -> Triple:
     over = _OVER.match(thing)
     if over:
         return _short(over[1]), "prefer_over", _short(over[2])
-    purpose = _PURPOSE.match(thing)
     predicate = "_".join(part for part in (lead if verb != "use" else "", verb) if part) or "use"
+    chosen = _FOR.match(thing) if verb == "use" else None
+    if chosen:
+        # The purpose is the subject: two tools for one purpose are then seen to oppose each other.
+        return _short(chosen[2]), "use", _short(chosen[1])
+    purpose = _PURPOSE.match(thing)
     if purpose:
-        if verb == "use":
-            # The purpose is the subject: two tools for one purpose are then seen to oppose each other.
-            return _short(purpose[2]), "use", _short(purpose[1])
         return _short(purpose[1]), predicate, _short(purpose[2])
     return _short(thing), predicate, reason or "general"
 
@@ -258,39 +288,41 @@ def _preferred(rest: str, reason: str) -> Triple:
     over = _OVER.match(rest)
     if over:
         return _short(over[1]), "prefer_over", _short(over[2])
+    chosen = _FOR.match(rest)
+    if chosen:
+        return _short(chosen[2]), "prefer", _short(chosen[1])
     purpose = _PURPOSE.match(rest)
     if purpose:
-        return _short(purpose[2]), "prefer", _short(purpose[1])
+        return _short(purpose[1]), "prefer", _short(purpose[2])
     return _short(rest), "prefer", reason or "general"
 
 
 def _verb(rest: str) -> tuple[str, str]:
     words = rest.split(None, 1)
-    if len(words) == 2 and words[0].casefold() in _VERBS:
-        return words[0].casefold().removesuffix("ning").removesuffix("ing") or words[0].casefold(), words[1]
-    return "", rest
+    first = words[0].casefold() if words else ""
+    verb = _GERUNDS.get(first, first)
+    return (verb, words[1]) if len(words) == 2 and verb in _VERBS else ("", rest)
 
 
 def _short(text: str, most: int = 48) -> str:
-    """A part of a triple: articles out, lower case, cut at a word's end."""
+    """A part of a triple: articles out, lower case. What is too long is cut and told apart by a digest of the whole."""
     text = re.sub(
         r"^(?:(?:the|a|an|any|my|our|your|all|to|with|in|on|at|from)\s+)+", "", text.strip(" .!,;:\"'`"), flags=re.I
     )
-    words = text.casefold().replace("|", "/").split()
-    out = ""
-    for word in words:
-        if out and len(out) + len(word) + 1 > most:
-            break
-        out = f"{out}_{word}" if out else word[:most]
-    return out.strip("_.,;:") or "general"
+    whole = "_".join(text.casefold().replace("|", "/").split()).strip("_.,;:")
+    if len(whole) <= most:
+        return whole or "general"
+    cut = whole[: most - 7].rsplit("_", 1)[0] if "_" in whole[: most - 7] else whole[: most - 7]
+    return f"{cut}_{short_digest(whole)[:6]}"
 
 
 def _fact(core: str) -> tuple[str, Value] | None:
-    """Key and value of "X is Y", keyed by X alone, so that a later Y replaces the earlier one."""
+    """Key and value of "my X is Y", keyed by X alone, so that a later Y replaces the earlier one."""
     named = _IS.match(core.rstrip(" .!"))
-    if named is None or len(named[1].split()) > 4:
+    attribute = _ATTRIBUTE.match(named[1]) if named else None
+    if named is None or attribute is None:
         return None
-    return f"{_topic(core)}.{slug(named[1], most=36)}", simple_value(named[2].strip())
+    return f"{_topic(core)}.{slug(attribute[1], most=36)}", simple_value(named[2].strip())
 
 
 def _topic(core: str) -> str:
@@ -299,9 +331,12 @@ def _topic(core: str) -> str:
 
 
 def _key(core: str, triple: Triple) -> str:
+    """A name made from the sentence's telling words; where they are too many, a digest tells such sentences apart."""
     telling = [word for word in re.findall(r"[\w.+#-]+", core.casefold()) if word not in STOP_WORDS and len(word) > 1]
-    skipped = {"prefer", "prefers", "like", "always", "never", "from", "now", "on", "want", "really", "very"}
-    name = slug(" ".join([word for word in telling if word not in skipped][:5]) or triple[0], most=36)
+    telling = [word for word in telling if word not in _FILLERS]
+    name = slug(" ".join(telling[:5]) or triple[0], most=36)
+    if len(telling) > 5 or len(" ".join(telling)) > 36:
+        name = f"{name}-{short_digest(normalised(core))[:4]}"
     return f"{_topic(core)}.{name}"
 
 
@@ -312,6 +347,6 @@ def _sentence(text: str) -> str:
         return folded
     ending = "" if folded[-1] in "!?…" or ord(folded[-1]) > 0x2E80 else "."
     # The first word may be code: src/app.py, run_tests(), snake_case.
-    if folded[0].islower() and not re.match(r"\w*[./(_=\d]", folded):
+    if folded[0].islower() and not re.match(r"\w*[./(_=:\d]", folded):
         folded = folded[0].upper() + folded[1:]
     return folded + ending

@@ -11,6 +11,7 @@ _PIECE = re.compile(r"[^\W_]+", re.UNICODE)
 
 def slug(text: str, *, most: int = 40, joint: str = "-") -> str:
     """The text's words in lower case, joined and cut at a word's end; never empty."""
+    text = text.replace("+", " plus ").replace("#", " sharp ") if len(text) < 40 else text
     decomposed = unicodedata.normalize("NFKD", text)
     # Accents of Latin letters go; marks of other scripts are part of the letter.
     plain = unicodedata.normalize("NFC", "".join(each for each in decomposed if not "\u0300" <= each <= "\u036f"))
@@ -21,6 +22,11 @@ def slug(text: str, *, most: int = 40, joint: str = "-") -> str:
             break
         out = longer
     return out or short_digest(text)
+
+
+def content_digest(text: str) -> str:
+    """SHA-256 of the text as UTF-8: what a file that holds exactly this text is compared by."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def short_digest(*parts: str) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 _SUSPECT = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff"
-    "\ud800-\udfff\ufe00-\ufe0f\U000e0000-\U000e01ef]"
+    "\ud800-\udfff\ufe00-\ufe0f\ufff9-\ufffb\u115f\u1160\u3164\uffa0\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
 _FLAG = "\U0001f3f4"
+_FLAG_TAGS = re.compile("[\U000e0030-\U000e007a]{2,6}\U000e007f")
 
 
 def hidden(text: str) -> Iterator[tuple[int, str]]:
@@ -39,6 +40,8 @@ def _rule(text: str, at: int) -> str | None:
         return None
     if character == "\ufeff" and at == 0:
         return None
+    if character in "\u115f\u1160\u3164\uffa0\ufff9\ufffa\ufffb" or 0x1D173 <= code <= 0x1D17A:
+        return "unicode-zero-width"
     if character in "\u200b\ufeff\u180e" or 0x2060 <= code <= 0x206F:
         return "unicode-zero-width"
     return "unicode-surrogate" if 0xD800 <= code <= 0xDFFF else "unicode-control"
@@ -51,7 +54,8 @@ def _selector(character: str) -> bool:
 def _in_flag(text: str, at: int) -> bool:
     """Whether a tag belongs to a flag emoji: black flag, two to six letters, cancel tag."""
     start = text.rfind(_FLAG, max(0, at - 8), at)
-    return start >= 0 and all(0xE0020 <= ord(each) <= 0xE007F for each in text[start + 1 : at + 1])
+    tags = _FLAG_TAGS.match(text, start + 1) if start >= 0 else None
+    return tags is not None and at < tags.end()
 
 
 def _joins(text: str, at: int) -> bool:

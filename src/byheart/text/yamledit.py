@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from byheart.domain.changes import Splice
 from byheart.domain.records import Value
 from byheart.text import lines
 from byheart.text.yamlspans import Node, inline, quoted
+
+_COMMA = re.compile(r"\s*,[ \t]*")
 
 
 def entry(fields: dict[str, Value], column: int, newline: str) -> str:
@@ -29,7 +33,7 @@ def append_entries(text: str, owner: Node, name: str, entries: list[dict[str, Va
     if field is None:
         return [_new_list(text, owner, name, entries, newline)]
     key, value = field
-    if owner.flow or (value.flow and value.parts):
+    if owner.flow or (value.flow and (value.parts or "#" in text[value.start : value.end])):
         return [_into_flow_list(value, entries)]
     if value.parts and not value.flow:
         column = _dash(text, value.parts[0]) - lines.line_start(text, _dash(text, value.parts[0]))
@@ -68,7 +72,8 @@ def _into_flow_map(owner: Node, body: str) -> Splice:
     if owner.pairs:
         at = owner.pairs[-1][1].end
         return Splice(at, at, ", " + body)
-    return Splice(owner.start + 1, owner.start + 1, body)
+    # In an empty map every field brings its own comma; a last one is allowed.
+    return Splice(owner.start + 1, owner.start + 1, body + ", ")
 
 
 def set_field(text: str, owner: Node, name: str, value: Value, newline: str) -> list[Splice]:
@@ -89,7 +94,11 @@ def set_field(text: str, owner: Node, name: str, value: Value, newline: str) -> 
             # Same shape: start at the first inner key, so that a comment behind the outer one stays.
             return [Splice(lines.line_start(text, old.start), old.end, rows.removeprefix(newline))]
         return [Splice(_behind_colon(text, key), old.end, rows)]
-    if old.line > key.line or old.style in ("|", ">"):
+    if old.style in ("|", ">"):
+        header = text[old.start : lines.line_end(text, old.start)]
+        comment = "  " + header[header.index("#") :] if "#" in header else ""
+        return [Splice(_behind_colon(text, key), old.end, f" {inline(value)}{comment}")]
+    if old.parts is not None and not old.flow:
         return [Splice(_behind_colon(text, key), old.end, " " + inline(value))]
     return [Splice(old.start, old.end, _spaced(text, old, inline(value, old.style)))]
 
@@ -103,7 +112,7 @@ def _behind_colon(text: str, key: Node) -> int:
 
 
 def drop_field(text: str, owner: Node, name: str) -> list[Splice]:
-    """Remove a field with its line; nothing where it is missing or the only one."""
+    """Remove a field with its line, not the comments above it; nothing where it is missing or the only one."""
     pairs = owner.pairs or []
     index = next((i for i in reversed(range(len(pairs))) if pairs[i][0].scalar == name), None)
     if index is None or len(pairs) < 2:
@@ -116,7 +125,12 @@ def drop_field(text: str, owner: Node, name: str) -> list[Splice]:
     if index == 0:
         # The first field shares its line with the list's dash: pull the next one up to it.
         return [Splice(key.start, pairs[1][0].start, "")]
-    return [Splice(lines.line_end(text, pairs[index - 1][1].end), lines.line_end(text, value.end), "")]
+    return [Splice(_line_before(text, key.start), lines.line_end(text, value.end), "")]
+
+
+def _line_before(text: str, position: int) -> int:
+    """The end of the line before the one that holds a position."""
+    return len(text[: lines.line_start(text, position)].removesuffix("\n").removesuffix("\r"))
 
 
 def drop_entries(text: str, owner: Node, name: str, gone: list[Node]) -> list[Splice]:
@@ -127,13 +141,11 @@ def drop_entries(text: str, owner: Node, name: str, gone: list[Node]) -> list[Sp
     key, value = field
     parts = value.parts or []
     if value.flow or owner.flow:
-        return [_out_of_flow(parts, parts.index(each)) for each in gone]
+        return [_out_of_flow(text, parts, parts.index(each)) for each in gone]
     splices = []
     for each in gone:
-        start = lines.line_start(text, _dash(text, each))
         # From the break before the entry to its own end: what follows, and a file without a last break, stay as they are.
-        start = len(text[:start].removesuffix("\n").removesuffix("\r"))
-        splices.append(Splice(start, lines.line_end(text, each.end), ""))
+        splices.append(Splice(_line_before(text, _dash(text, each)), lines.line_end(text, each.end), ""))
     if len(gone) == len(parts):
         colon = _behind_colon(text, key)
         trailing = text[colon : lines.line_end(text, colon)]
@@ -143,12 +155,13 @@ def drop_entries(text: str, owner: Node, name: str, gone: list[Node]) -> list[Sp
     return splices
 
 
-def _out_of_flow(parts: list[Node], index: int) -> Splice:
-    if index > 0:
-        return Splice(parts[index - 1].end, parts[index].end, "")
-    if len(parts) > 1:
-        return Splice(parts[0].start, parts[1].start, "")
-    return Splice(parts[0].start, parts[0].end, "")
+def _out_of_flow(text: str, parts: list[Node], index: int) -> Splice:
+    """One entry out of a list in brackets, with one comma; what a person wrote between the entries stays."""
+    part = parts[index]
+    if index > 0 and text[parts[index - 1].end : part.start].strip(", \t") == "":
+        return Splice(parts[index - 1].end, part.end, "")
+    comma = _COMMA.match(text, part.end)
+    return Splice(part.start, comma.end() if comma else part.end, "")
 
 
 def _dash(text: str, node: Node) -> int:

@@ -19,6 +19,7 @@ _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+()@%-]*( [A-Za-z0-9_./+()@%-]+)*")
 _RESERVED = frozenset("true false null yes no on off y n".split())
+_UNPRINTED = "\x7f\x85\u2028\u2029\ufeff\ufffe\uffff"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -135,7 +136,8 @@ def _block_scalar_end(text: str, start: int, end: int) -> int:
     if header_end < 0 or header_end >= end:
         return len(text[:end].rstrip()) if text[start:end].strip() else end
     if "+" in text[start:header_end].split("#")[0]:
-        return len(text[:end].rstrip("\r\n"))
+        # "Keep": the blank lines that follow belong to the value.
+        return len(text[:end].removesuffix("\n").removesuffix("\r"))
     return max(start + 1, len(text[:end].rstrip()))
 
 
@@ -213,7 +215,7 @@ def flag_of(node: Node | None, default: bool) -> bool | None:
 
 def quoted(text: str, style: str | None = None) -> str:
     """The text as a one-line YAML string: plain where that is safe, else quoted, keeping a given quoting style."""
-    printable = all(character >= " " and character not in "\x7f\x85\u2028\u2029\ufeff" for character in text)
+    printable = all(character >= " " and character not in _UNPRINTED for character in text)
     if style == "'" and printable and not any("\x80" <= character <= "\x9f" for character in text):
         return "'" + text.replace("'", "''") + "'"
     if style != '"' and _PLAIN.fullmatch(text) and text.casefold() not in _RESERVED:
@@ -223,7 +225,7 @@ def quoted(text: str, style: str | None = None) -> str:
         code = ord(character)
         if character in _ESCAPES:
             out.append(_ESCAPES[character])
-        elif code < 0x20 or 0x7F <= code <= 0x9F or character in "\u2028\u2029\ufeff" or 0xD800 <= code <= 0xDFFF:
+        elif code < 0x20 or 0x7F <= code <= 0x9F or character in _UNPRINTED or 0xD800 <= code <= 0xDFFF:
             out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
         else:
             out.append(character)

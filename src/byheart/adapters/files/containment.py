@@ -41,9 +41,9 @@ def open_folder(place: Place, names: list[str], *, create: bool) -> int | None:
         if create:
             os.makedirs(place.base, mode=FOLDER_MODE, exist_ok=True)
         folder = os.open(place.base, _FOLDER_FLAGS)
-    except FileNotFoundError:
-        return None
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not create:
+            return None
         raise explained(place, error, writing=create) from None
     for name in names:
         try:

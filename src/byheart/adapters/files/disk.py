@@ -23,6 +23,8 @@ from byheart.domain.roots import Place, Root
 
 TEMPORARY = ".byheart-"
 _SUFFIX = ".tmp"
+# Our own log and tombstones have a limit of their own, which no setting lowers.
+_OWN_BYTES = 500_000_000
 
 
 class DiskFiles:
@@ -77,10 +79,14 @@ class DiskFiles:
         try:
             if base is not None:
                 self._expect(place, folder, names[-1], base)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            # A file that should be there and is not must not be made anew with only its end in it.
+            flags = os.O_RDWR | os.O_APPEND | (0 if base else os.O_CREAT)
             opened = open_file(place, folder, names[-1], flags)
             try:
                 size = os.fstat(opened).st_size
+                if base is None and size and os.pread(opened, 1, size - 1) != b"\n":
+                    # Somebody was killed in the middle of the last line; ours must not be glued to it.
+                    content = b"\n" + content
                 if os.write(opened, content) != len(content):
                     os.ftruncate(opened, size)
                     raise Unwritable(str(place), "the disk is full; the old file stands", "free some space")
@@ -131,7 +137,11 @@ class DiskFiles:
         lock, died = locks.acquire(root.own("lock"), self._lock_seconds)
         held: list[int] = []
         try:
-            outside = {str(place): place for place in root.documents.values() if place.base != root.folder.base}
+            outside = {
+                os.path.dirname(str(place)): place
+                for place in root.documents.values()
+                if place.base != root.folder.base
+            }
             for _, place in sorted(outside.items()):
                 folder = locks.hold_folder(place, self._lock_seconds)
                 if folder is not None:
@@ -165,7 +175,7 @@ class DiskFiles:
             return None
         try:
             size = os.fstat(opened).st_size
-            if size > self._file_bytes:
+            if size > (_OWN_BYTES if "/.byheart/" in f"/{place.path}" else self._file_bytes):
                 problem = f"{size:,} bytes is more than the limit of {self._file_bytes:,}"
                 raise Unreadable(str(place), problem, "split the file, or raise store.file_bytes in config.toml")
             pieces = []

@@ -5,14 +5,17 @@ from __future__ import annotations
 from byheart.adapters.scanners.rules import Rule, iban, luhn
 
 _ACT = r"(?:ignore|disregard|forget|override|bypass|discard|neglect|skip)"
-_PRIOR = r"(?:previous|prior|above|earlier|preceding|existing|original|foregoing|system|initial|all|any|your|the|these|those)"
+_PRIOR = r"(?:previous|prior|above|earlier|preceding|original|foregoing|system|initial|your)"
 _ORDERS = r"(?:instructions?|prompts?|rules?|directions?|guidelines?|guidance|directives?|commands?|messages?|context|policies|policy|training|programming|safeguards?|restrictions?)"
+# "Ignore all eslint rules" is advice; "ignore all instructions" is not.
+_ONLY_ORDERS = r"(?:instructions?|prompts?|directives?|guardrails?|safeguards?|system\s{1,3}messages?)"
+_LOOT = r"(?:credentials?|secrets?|tokens?|passwords?|keys?|\.env|env(?:ironment)?\s{1,3}variables?|file\s{1,3}contents?|conversations?|chats?|history|memor(?:y|ies)|transcripts?|source\s{1,3}code|(?:user|private|personal|sensitive|all)\s{1,3}(?:data|info\w*|files)|the\s{1,3}file)"
 
 _COMMANDING = "reads like an instruction to the agent, not like a preference"
 
 
-def _instruction(name: str, pattern: str, *hints: str) -> Rule:
-    return Rule(name=f"instruction-{name}", pattern=pattern, hints=hints, says=_COMMANDING)
+def _instruction(name: str, pattern: str, *hints: str, weak: bool = False) -> Rule:
+    return Rule(name=f"instruction-{name}", pattern=pattern, hints=hints, says=_COMMANDING, weak=weak)
 
 
 def instruction_rules() -> list[Rule]:
@@ -20,7 +23,7 @@ def instruction_rules() -> list[Rule]:
     return [
         _instruction(
             "override",
-            rf"(?i)\b{_ACT}\s{{1,3}}(?:\w+\s{{1,3}}){{0,3}}?{_PRIOR}\s{{1,3}}(?:\w+\s{{1,3}}){{0,4}}?{_ORDERS}\b",
+            rf"(?i)\b{_ACT}\s{{1,3}}(?:\w+\s{{1,3}}){{0,3}}?(?:{_PRIOR}\s{{1,3}}(?:\w+\s{{1,3}}){{0,4}}?{_ORDERS}|(?:all|any|the|these|those)\s{{1,3}}(?:of\s{{1,3}}the\s{{1,3}})?{_ONLY_ORDERS})\b",
             "ignore",
             "disregard",
             "forget",
@@ -39,7 +42,7 @@ def instruction_rules() -> list[Rule]:
         ),
         _instruction(
             "new-identity",
-            r"(?i)\b(?:you\s{1,3}are\s{1,3}now|from\s{1,3}now\s{1,3}on,?\s{1,3}you\s{1,3}(?:are|will\s{1,3}(?:act|be|pretend|respond))|pretend\s{1,3}(?:to\s{1,3}be|you\s{1,3}are|that\s{1,3}you)|act\s{1,3}as\s{1,3}(?:if\s{1,3}you|a\s{1,3}\w{0,12}\s{0,3}(?:dan|jailbr|unrestrict|unfilter|evil))|enter\s{1,3}(?:developer|dan|god|debug|sudo)\s{1,3}mode|do\s{1,3}anything\s{1,3}now|jailbr[eo]a?k)",
+            r"(?i)\b(?:you\s{1,3}are\s{1,3}now\s{1,3}(?:an?|the|in|dan|free|unrestricted|unfiltered|no\s{1,3}longer)\b|from\s{1,3}now\s{1,3}on,?\s{1,3}you\s{1,3}(?:are\s{1,3}(?:an?|the|dan)\b|will\s{1,3}(?:act|pretend|respond\s{1,3}as|obey))|pretend\s{1,3}(?:you\s{1,3}are|that\s{1,3}you)|act\s{1,3}as\s{1,3}(?:if\s{1,3}you|a\s{1,3}\w{0,12}\s{0,3}(?:dan|jailbr|unrestrict|unfilter|evil))|enter\s{1,3}(?:developer|dan|god|debug|sudo)\s{1,3}mode|do\s{1,3}anything\s{1,3}now|jailbr[eo]a?k)",
             "you are now",
             "from now on",
             "pretend",
@@ -50,7 +53,7 @@ def instruction_rules() -> list[Rule]:
         ),
         _instruction(
             "role-marker",
-            r"(?i)<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)[^>]{0,20}\|?>|\[/?INST\]|<</?SYS>>|(?:^|\n)\s{0,3}(?:#{1,4}\s{0,2})?(?:system|assistant|developer)\s{0,2}(?:prompt|message|instructions?)?\s{0,2}:\s|</?(?:system|system-reminder|assistant|developer|user_instructions|instructions)>",
+            r"(?i)<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)[^>]{0,20}\|?>|\[/?INST\]|<</?SYS>>|(?:^|\n)\s{0,3}(?:#{1,4}\s{0,2})?(?:system|assistant|developer)\s{1,2}(?:prompt|message|instructions?)\s{0,2}:\s|</?(?:system|system-reminder|assistant|developer|user_instructions|instructions)>",
             "<|",
             "inst]",
             "sys>>",
@@ -61,7 +64,7 @@ def instruction_rules() -> list[Rule]:
         ),
         _instruction(
             "hide-from-user",
-            r"(?i)\b(?:do\s{1,3}not|don'?t|never|without)\s{1,3}(?:\w+\s{1,3}){0,2}?(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying|alert|show|ask|asking|warn)\w{0,3}\s{1,3}(?:\w+\s{1,3}){0,4}?(?:the\s{1,3}user|to\s{1,3}the\s{1,3}user|anyone|anybody|the\s{1,3}human|the\s{1,3}developer)\b",
+            r"(?i)\b(?:do\s{1,3}not|don'?t|never|without)\s{1,3}(?:\w+\s{1,3}){0,2}?(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying)\w{0,3}\s{1,3}(?:\w+\s{1,3}){0,4}?(?:the\s{1,3}user|to\s{1,3}the\s{1,3}user|anyone|anybody|the\s{1,3}human|the\s{1,3}developer)\b",
             "the user",
             "anyone",
             "anybody",
@@ -79,6 +82,20 @@ def instruction_rules() -> list[Rule]:
         ),
         _instruction(
             "exfiltration",
+            rf"(?i)\b(?:send|post|upload|forward|exfiltrate|transmit|email|leak|copy|report)\w{{0,3}}\s{{1,3}}(?:[\w./-]+[\s,]{{1,3}}){{0,4}}?{_LOOT}[\s,]{{1,3}}(?:[\w./-]+[\s,]{{1,3}}){{0,6}}?(?:to|via|through|at)\s{{1,3}}(?:\w+\s{{1,3}}){{0,3}}?(?:https?://|ftp://|[\w.+-]+@[\w-]+\.[a-z]{{2,}}|attacker|external\s{{1,3}}server|webhook)",
+            "send",
+            "post",
+            "upload",
+            "forward",
+            "exfiltrat",
+            "transmit",
+            "email",
+            "leak",
+            "copy",
+            "report",
+        ),
+        _instruction(
+            "outbound",
             r"(?i)\b(?:send|post|upload|forward|exfiltrate|transmit|email|leak|copy|report)\w{0,3}\s{1,3}(?:\w+[\s,]{1,3}){0,8}?(?:to|via|through|at)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:https?://|ftp://|[\w.+-]+@[\w-]+\.[a-z]{2,}|attacker|external\s{1,3}server|webhook)",
             "send",
             "post",
@@ -90,6 +107,7 @@ def instruction_rules() -> list[Rule]:
             "leak",
             "copy",
             "report",
+            weak=True,
         ),
         _instruction(
             "pipe-to-shell",
@@ -104,8 +122,7 @@ def instruction_rules() -> list[Rule]:
         ),
         _instruction(
             "memory-poison",
-            r"(?i)\b(?:in\s{1,3}(?:all|every)\s{1,3}future\s{1,3}(?:sessions?|conversations?|interactions?)|(?:update|modify|overwrite|change)\s{1,3}your\s{1,3}(?:memory|instructions|rules|system\s{1,3}prompt)|the\s{1,3}user\s{1,3}has\s{1,3}(?:already\s{1,3})?(?:granted|approved|authori[sz]ed|consented|given)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:permission|access|approval|full|all|you)|(?:admin|administrator|root|elevated)\s{1,3}(?:override|privileges?\s{1,3}(?:granted|enabled)|access\s{1,3}granted)|(?:disable|turn\s{1,3}off|bypass)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:safety|security|approval|permission|confirmation|sandbox|guardrail)s?\s{1,3}(?:checks?|prompts?|filters?|measures?|controls?|mode|features?|requests?)|(?:trust|execute|run|obey|follow)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:any|all|every)\s{1,3}(?:commands?|code|instructions?|scripts?)\s{1,3}(?:from|in|at|it|without))",
-            "future",
+            r"(?i)\b(?:(?:update|modify|overwrite|change)\s{1,3}your\s{1,3}(?:memory|instructions|rules|system\s{1,3}prompt)|the\s{1,3}user\s{1,3}has\s{1,3}(?:already\s{1,3})?(?:granted|approved|authori[sz]ed|consented|given)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:permission|access|approval|full|all|you)|(?:admin|administrator|root|elevated)\s{1,3}(?:override|privileges?\s{1,3}(?:granted|enabled)|access\s{1,3}granted)|(?:approve|accept)\s{1,3}(?:any|all|every)\s{1,3}(?:commands?|code|actions?|requests?|tools?)\b)",
             "your memory",
             "your instructions",
             "your rules",
@@ -118,10 +135,32 @@ def instruction_rules() -> list[Rule]:
             "turn off",
             "bypass",
             "trust",
-            "execute",
-            "run ",
             "obey",
             "follow",
+            "approve",
+            "accept",
+            "execute",
+            "run ",
+        ),
+        _instruction(
+            "standing-order",
+            r"(?i)\bin\s{1,3}(?:all|every)\s{1,3}future\s{1,3}(?:sessions?|conversations?|interactions?)|\b(?:do\s{1,3}not|don'?t|never|without)\s{1,3}(?:\w+\s{1,3}){0,2}?(?:alert|show|ask|asking|warn)\w{0,3}\s{1,3}(?:\w+\s{1,3}){0,4}?the\s{1,3}(?:user|human|developer)\b|\b(?:disable|turn\s{1,3}off|bypass)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:safety|security|approval|permission|confirmation|sandbox|guardrail)s?\s{1,3}(?:checks?|prompts?|filters?|measures?|controls?|mode|features?|requests?)|\b(?:trust|obey|follow|execute|run)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:any|all|every)\s{1,3}(?:commands?|code|instructions?|scripts?)\b|\bpretend\s{1,3}to\s{1,3}be|(?:^|\n)\s{0,3}(?:#{1,4}\s{0,2})?(?:system|assistant|developer)\s{0,2}:\s",
+            "future",
+            "the user",
+            "the human",
+            "developer",
+            "disable",
+            "turn off",
+            "bypass",
+            "trust",
+            "obey",
+            "follow",
+            "execute",
+            "run ",
+            "pretend",
+            "system",
+            "assistant",
+            weak=True,
         ),
         _instruction(
             "hidden-comment",

@@ -14,6 +14,7 @@ from byheart.adapters.scanners.rules import Rule
 _FEW = 40
 _SMALL = 20_000
 _PIECE = 32_768
+_OVERLAP = 1_024
 _JUDGED = 512
 # What we put in a secret's place; found again, it is not one.
 _REDACTED = re.compile(rb"\W{0,3}\[REDACTED:[a-z0-9-]{1,40}\]?\W{0,3}")
@@ -48,11 +49,15 @@ class Engine:
             wanted = [rule for rule in self._rules if any(hint.encode() in lowered for hint in rule.hints)]
             yield from self._run(wanted, content, 0)
             return
-        start = 0
+        start, seen = 0, set[tuple[str, int, int]]()
         while start < len(content):
-            end = _cut(content, start)
-            yield from self._run(self._hinted(content[start:end]), content[start:end], start)
-            start = end
+            end, clean = _cut(content, start)
+            for rule, begin, stop in self._run(self._hinted(content[start:end]), content[start:end], start):
+                if (rule.name, begin, stop) not in seen:
+                    seen.add((rule.name, begin, stop))
+                    yield rule, begin, stop
+            # A cut at a blank line parts no secret; any other is made good by reading a stretch twice.
+            start = end if clean or end >= len(content) else max(start + 1, end - _OVERLAP)
 
     def _run(self, rules: list[Rule], content: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
         for rule in rules:
@@ -90,23 +95,23 @@ class Engine:
         return [self._rules[index] for index in sorted({self._by_hint[each] for each in found})]
 
 
-def _cut(content: bytes, start: int) -> int:
-    """The end of a piece: at a blank line if there is one, else at a line's end, so that no secret is cut in two."""
+def _cut(content: bytes, start: int) -> tuple[int, bool]:
+    """The end of a piece, at a blank line or a line's end if there is one; and whether no secret can span the cut."""
     end = start + _PIECE
     if end >= len(content):
-        return len(content)
+        return len(content), True
     key = content.rfind(b"-----BEGIN", start, end)
     if key >= 0 and content.find(b"-----END", key, end) < 0:
         # A key block that does not end in this piece: leave it to the next one, or take all of it.
         if key > start:
-            return key
+            return key, True
         after = content.find(b"-----END", end, end + 4 * _PIECE)
         end = after + 64 if after >= 0 else end
     for separator in (b"\n\n", b"\n", b" "):
         at = content.rfind(separator, start + _PIECE // 2, end)
         if at >= 0:
-            return at + len(separator)
-    return end
+            return at + len(separator), separator == b"\n\n"
+    return end, False
 
 
 def _text(content: bytes) -> str:

@@ -77,7 +77,7 @@ discord-webhook       discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]
 teams-webhook         \.webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{40,}     webhook.office.com
 telegram-token        \b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,33}\b     :aa
 heroku-key            \bHRKU-AA[A-Za-z0-9_-]{40,}     hrku-
-json-web-token        \beyJ[A-Za-z0-9_-]{14,}\.[A-Za-z0-9_-]{15,}     eyj
+json-web-token        \beyJ[A-Za-z0-9_-]{14,}\.[A-Za-z0-9_-]{15,}(?:\.[A-Za-z0-9_-]+)?     eyj
 age-secret-key        \bAGE-SECRET-KEY-1[A-Z0-9]{50,}     age-secret-key
 vault-token           \bhv[sbr]\.[A-Za-z0-9_-]{24,}     hvs. hvb. hvr.
 onepassword-token     \bops_eyJ[A-Za-z0-9+/=]{50,}     ops_eyj

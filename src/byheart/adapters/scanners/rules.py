@@ -12,7 +12,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A named pattern (RE2). `hints` are lower-case texts, one of which must be present before the pattern is tried;
-    `group` is the part that is the secret; `accept` decides on it, given the whole match and what stands before it."""
+    `group` is the part that is the secret; `accept` decides on it, given the whole match and what stands before it. A weak rule only speaks against storing what
+    nobody asked to store."""
 
     name: str
     pattern: str
@@ -20,6 +21,7 @@ class Rule:
     group: int = 0
     accept: Callable[[str, str, str], bool] | None = None
     says: str = "looks like a secret"
+    weak: bool = False
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.

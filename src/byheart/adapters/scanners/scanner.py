@@ -37,7 +37,7 @@ class RuleScanner:
         return _located(text, self._secrets.matches(text), "secret")
 
     def findings(self, text: str) -> list[Finding]:
-        """All that forbids storing a text. A `command` finding forbids it only when nobody asked to store it."""
+        """All that forbids storing a text. A `command` or `weak` finding forbids it only when nobody asked to store it."""
         found = self.secrets(text)
         offsets = lines.starts(text)
         seen = set()
@@ -84,5 +84,7 @@ def _located(text: str, matches: Iterable[tuple[Rule, int, int]], severity: str)
         if key not in found:
             begin = breaks[line - 2] + 1 if line > 1 else 0
             column = len(content[begin:start].decode("utf-8", "replace")) + 1
-            found[key] = Finding(rule=rule.name, message=rule.says, line=line, column=column, severity=severity)
+            found[key] = Finding(
+                rule=rule.name, message=rule.says, line=line, column=column, severity="weak" if rule.weak else severity
+            )
     return sorted(found.values(), key=lambda each: (each.line or 0, each.column or 0))

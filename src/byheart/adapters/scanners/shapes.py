@@ -13,6 +13,7 @@ _SECRET = (
     r"|search[_.\- ]?key|openai[_.\- ]?key|credential|atlassian[_.\- ]?key|bearer"
 )
 _AFTER = r"""[\w.\-]{0,24}["'`\\\])}]{0,4}"""
+_CLOSED = r"""["'`\\\])}]{0,4}"""
 _EQUALS = r"""\s{0,6}(?::=|=>|->|={1,3}|:)\s{0,6}"""
 _EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)\s{0,6}"""
 _QUOTE = r"""[\\"'`(]{0,4}"""
@@ -21,6 +22,10 @@ _LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,512})"""
 
 _WEAK_KEY_WORDS = re.compile(
     r"(?:public|foreign|primary|partition|sort|cache|index|max|min|count|usage|limit)", re.IGNORECASE
+)
+_SETTING_ENDS = re.compile(
+    r"(?i)(?:time_?out|ttl|expiry|expires?(?:_in)?|hasher|hash|length|len|policy|limit|budget|iz(?:er|ed|e|ation)|min|max|reset|rotation|"
+    r"attempts|retries|strength|field|input|prompt|prefix|suffix|header|env|var|enabled|required|rules?|manager|store)$"
 )
 _NAME_ENDS = re.compile(
     r"(?:_id|Id|_name|Name|_type|Type|_url|Url|URL|_uri|_path|Path|_file|File|_count|Count|s|_len|_ms|_at|_index|_hash|_field)$"
@@ -33,6 +38,9 @@ _NAME_HEAD = re.compile(r"[\w.$\-]+$")
 def _password(value: str, match: str, _: str) -> bool:
     """A password may be any word, so only variables, templates, types and code are let through."""
     lead = match[: match.rfind(value)]
+    name = re.match(r"[\w.\-]+", match)
+    if name and _SETTING_ENDS.search(name.group().rstrip("-_.")):
+        return False
     value = value.rstrip("}])&+.")
     if len(value) < 4 or placeholder(value) or codelike(value):
         return False
@@ -47,6 +55,40 @@ def _password(value: str, match: str, _: str) -> bool:
     return not value.isalpha() or bool(_BARE_ASSIGNMENT.search(lead))
 
 
+def _quoted_password(whole: str, match: str, *_: str) -> bool:
+    """Everything between the quotes is the password, blanks and brackets included."""
+    del whole
+    quote = match[-1]
+    lead, value = match[:-1].rsplit(quote, 1)
+    name = re.match(r"[\w.\-]+", match)
+    if (name and _SETTING_ENDS.search(name.group().rstrip("-_."))) or (match[:3].casefold() == "pwd" and ":" in lead):
+        return False
+    # A sentence behind "password:" is a label or a message, not a password.
+    return not placeholder(value) and not value.startswith(("/", "~")) and len(value.split()) <= 6
+
+
+_ALGORITHM = re.compile(
+    r"(?i)(?:sha|md|aes|utf|http|ipv|bcrypt|scrypt|argon|pbkdf|rsa|v|rfc|oauth|base|tls|ssl)[-_]?\d[\w.-]*"
+)
+
+
+def _spoken_password(value: str, match: str, _: str) -> bool:
+    """In a sentence most words behind "password" are not one: a password has a digit, or is three joined words."""
+    value = value.rstrip(".!?}])")
+    if placeholder(value) or codelike(value) or _ALGORITHM.fullmatch(value) or len(value) < 6:
+        return False
+    told = bool(re.search(r"(?:[:=]|\b(?:is|was|be))\s*\S*$", match[: match.rfind(value)].rstrip() + " x"))
+    if re.match(r"(?i)pass[\s:]", match) and not re.match(r"(?i)pass\s+(?:is|was|will)\b", match):
+        # Tests pass, and things are passed on.
+        return False
+    letters, digits = any(each.isalpha() for each in value), sum(each.isdigit() for each in value)
+    if letters and digits and not re.fullmatch(r"[a-z]+-?\d{1,2}|\d+[a-z]+", value):
+        return True
+    if letters and digits:
+        return told and len(value) >= 7
+    return told and value.count("-") + value.count("_") >= 2 and len(value) >= 15 and value.islower()
+
+
 def _assigned(value: str, match: str, before: str) -> bool:
     head, tail = _NAME_HEAD.search(before), _NAME.match(match)
     plain = (head.group() if head else "") + (tail.group() if tail else match)
@@ -56,7 +98,7 @@ def _assigned(value: str, match: str, before: str) -> bool:
     if _NAME_ENDS.search(plain.rstrip("-_.")) and not re.search(r"(?i)secret$|pass$", plain):
         return False
     value = value.rstrip("}])&+.:")
-    if _WEAK_KEY_WORDS.search(plain):
+    if _WEAK_KEY_WORDS.search(plain) or _SETTING_ENDS.search(plain.rstrip("-_.")):
         return False
     return tokenlike(value, least=8)
 
@@ -76,6 +118,9 @@ def _keyed(value: str, *_: str) -> bool:
 
 
 def _in_url(value: str, *_: str) -> bool:
+    if re.match(r"\d{2,5}(?:[/?#]|$)", value):
+        # host:8080/path?mail=a@b is a port and a path.
+        return False
     return not re.search(r"[${}<>*%]\{?[A-Za-z(]|^[$<{*%]|^x+$|\.\.\.", value)
 
 
@@ -95,13 +140,13 @@ def shape_rules() -> list[Rule]:
     return [
         Rule(
             name="private-key",
-            pattern=r"""-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\.,:;()"'\-]*?-----END[A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\,:\-]*)""",
+            pattern=r"""-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\.,:;()"'>#*|`\-]*?-----END[A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\,:\-]*)""",
             hints=("private key",),
             says="holds a private key",
         ),
         Rule(
             name="url-credentials",
-            pattern=r"""://[^\s:/@"'<>`]*:([^\s/@"'<>`]{3,})@[\w\[$]""",
+            pattern=r"""://[^\s:/@"'<>`]*:([^\s"'<>`]{3,})@[\w\[$]""",
             hints=("://",),
             group=1,
             accept=_in_url,
@@ -161,8 +206,39 @@ def shape_rules() -> list[Rule]:
             says="holds a password in a connection string",
         ),
         Rule(
+            name="password-quoted",
+            pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}(?:"([^"\n]{{4,200}})"|'([^'\n]{{4,200}})')""",
+            hints=("pass", "pwd"),
+            accept=_quoted_password,
+            says="assigns a password",
+        ),
+        Rule(
+            name="password-in-prose",
+            pattern=r"""(?i)\bpass(?:word|phrase|code|wd)?\b(?:\s{1,3}(?:for|of|to|on|in)\s{1,3}[\w./@\-]{1,40}){0,2}(?:\s{0,3}(?::|=)|\s{1,3}(?:which\s{1,3})?(?:is|was|will be))?\s{1,3}([^\s,;"'`()]{5,128})""",
+            hints=("pass", "pwd"),
+            group=1,
+            accept=_spoken_password,
+            says="tells a password",
+        ),
+        Rule(
+            name="credentials-in-prose",
+            pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in)\b\s{0,3}(?:is|are|:|=)\s{1,3}[\w.@\-]{2,64}\s{0,3}[/:]\s{0,3}([^\s,;"'`()]{6,128})""",
+            hints=("cred", "login", "log in"),
+            group=1,
+            accept=lambda value, *_: any(each.isdigit() for each in value) and not placeholder(value),
+            says="tells credentials",
+        ),
+        Rule(
+            name="command-password",
+            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3})["']?([^\s"'$]{5,128})""",
+            hints=("mysql", "mariadb", "sshpass", "login"),
+            group=1,
+            accept=lambda value, *_: not placeholder(value) and not value.startswith("-"),
+            says="holds a password on a command line",
+        ),
+        Rule(
             name="password-assignment",
-            pattern=rf"(?i)(?:{_PASSWORD}|(?:_|\b(?:db|root|user|admin))pass){_AFTER}{_EQUALS}{_QUOTE}{_VALUE}",
+            pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:[_.\-]|\b(?:db|root|user|admin))pass{_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}",
             hints=("pass", "pwd"),
             group=1,
             accept=_password,

@@ -14,6 +14,7 @@ from byheart.domain.errors import BadInput
 from byheart.domain.records import Scope
 from byheart.domain.results import Finding
 from byheart.interfaces.render import as_json, finding_line
+from byheart.text.unicode import visible
 from byheart.wiring import Opened, Surroundings, open_memory
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -31,15 +32,18 @@ NOTEBOOKS = {
 def opened() -> Opened:
     """The memory of the folder this command runs in."""
     given = click.get_current_context().find_root().obj or {}
-    folder = given.get("folder") or os.getcwd()
-    if not os.path.isdir(folder):
-        raise BadInput(f"{folder!r} is not a folder; name an existing one with -C")
-    return open_memory(Surroundings(folder=folder, environment=os.environ, flags=tuple(given.get("flags", ()))))
+    chosen = given.get("folder") or folder()
+    if not os.path.isdir(chosen):
+        raise BadInput(f"{chosen!r} is not a folder; name an existing one with -C")
+    return open_memory(Surroundings(folder=chosen, environment=os.environ, flags=tuple(given.get("flags", ()))))
 
 
 def folder() -> str:
     """The folder that relative paths on the command line start from."""
-    return os.getcwd()
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise BadInput("the current folder no longer exists; change to one that does") from None
 
 
 def json_option(command: Command) -> Command:
@@ -68,6 +72,11 @@ def scopes_of(name: str | None) -> Sequence[Scope]:
 def say(line: str) -> None:
     """A line of the result; any colour in it was put there because it is wanted."""
     click.echo(line, color=True)
+
+
+def page(text: str) -> None:
+    """A file's text, without characters that could play tricks on a terminal."""
+    click.echo(visible(text))
 
 
 def note(line: str) -> None:

@@ -10,6 +10,7 @@ from byheart.domain.records import Kind, Scope
 from byheart.domain.results import Finding, Listing
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import hit_line, record_lines, statement, table
+from byheart.text.unicode import visible
 
 
 def _ended(listing: Listing, empty: str) -> int:
@@ -98,7 +99,7 @@ def show(selector: str | None, scope: str | None, as_object: bool) -> int:
     there = [page for page in pages if page.exists]
     for page in there:
         frame.say(frame.heading(f"{page.path} ({page.scope.value})", opened))
-        frame.say(page.text.rstrip("\n"))
+        frame.page(page.text.rstrip("\n"))
         frame.say("")
     if any(each.rule == "unreadable" for page in pages for each in page.problems):
         return 5
@@ -181,7 +182,12 @@ def log(limit: int, scope: str | None, as_object: bool) -> int:
         frame.put(entries)
     else:
         rows = [
-            (each.id, each.at[:19].replace("T", " "), each.action + (" (undone)" if each.undone else ""), each.summary)
+            (
+                each.id,
+                each.at[:19].replace("T", " "),
+                each.action + (" (undone)" if each.undone else ""),
+                visible(each.summary),
+            )
             for each in entries
         ]
         for line in table(rows):

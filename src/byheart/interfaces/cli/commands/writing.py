@@ -10,8 +10,8 @@ import click
 from byheart.domain.errors import BadInput
 from byheart.domain.records import Kind, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
+from byheart.flows.asking import Request
 from byheart.flows.forget import CANNOT_UNDO
-from byheart.flows.write import Request
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
 from byheart.policies.wording import simple_value
@@ -105,10 +105,10 @@ def remember(
 def _value(text: str | None) -> Value:
     if text is None:
         return None
-    if text[:1] in "[{":
+    if text.startswith(("[", "{")):
         try:
             found: Value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadInput(f"--value {text[:40]!r} is not valid JSON ({error})") from None
         return found
     return simple_value(text)
