@@ -7,22 +7,12 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Settings
 from byheart.domain.records import Kind, Scope
-from byheart.domain.results import (
-    Checkup,
-    Conversion,
-    Finding,
-    Hit,
-    Imported,
-    Listing,
-    LogEntry,
-    ProfileView,
-    Receipt,
-    Verdict,
-)
 from byheart.domain.roots import Place
 from byheart.flows.desk import PROFILE, RULES, Desk, opened
 
 if TYPE_CHECKING:
+    from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry, Verdict
+    from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
     from byheart.flows.asking import Request
     from byheart.flows.overview import Page
     from byheart.flows.setup import Ready

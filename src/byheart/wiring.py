@@ -19,7 +19,7 @@ from byheart.dialects.yaml_block import YamlBlock
 from byheart.domain.errors import BadInput, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, Scanner
 from byheart.domain.records import Scope
-from byheart.domain.results import Checkup
+from byheart.domain.reports import Checkup
 from byheart.domain.roots import Place, Project, Root
 from byheart.flows.desk import Desk
 from byheart.memory import Memory

@@ -8,14 +8,15 @@ import stat
 from collections.abc import Callable
 
 from byheart.domain.roots import Project
+from byheart.text.patterns import deferred
 from byheart.text.slugs import short_digest, slug
 
 MARKER = ".byheart.toml"
-_SECTION = re.compile(r'^\s*\[\s*remote\s+"([^"]*)"\s*\](.*)', re.IGNORECASE)
-_URL = re.compile(r"^\s*url\s*=\s*(.*?)\s*(?:[#;].*)?$", re.IGNORECASE)
-_SCP = re.compile(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
+_SECTION = deferred(r'^\s*\[\s*remote\s+"([^"]*)"\s*\](.*)', re.IGNORECASE)
+_URL = deferred(r"^\s*url\s*=\s*(.*?)\s*(?:[#;].*)?$", re.IGNORECASE)
+_SCP = deferred(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
 # A user's name and password end at the last @ before the path, whatever they hold.
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^/]*@)?([^/:@?#]+)(?::(\d+))?(/[^?#]*)?(?:[?#].*)?$", re.IGNORECASE)
+_SCHEME = deferred(r"^[a-z][a-z0-9+.-]*://(?:[^/]*@)?([^/:@?#]+)(?::(\d+))?(/[^?#]*)?(?:[?#].*)?$", re.IGNORECASE)
 # Hosts whose paths do not distinguish case.
 _FOLDED = ("github.com", "gitlab.com", "bitbucket.org")
 _PORTS = {"22", "80", "443", "9418"}

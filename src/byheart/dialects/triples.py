@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import date
@@ -14,11 +13,12 @@ from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.text import lines
 from byheart.text.fences import BOM
 from byheart.text.jsonspans import compact, fields
+from byheart.text.patterns import deferred
 
 NAME = "triples"
 KINDS = (Kind.CONSTRAINT, Kind.RULE, Kind.PREFERENCE)
 _BY_NAME = {kind.value: kind for kind in KINDS}
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = deferred("[\ud800-\udfff]")
 _SEPARATORS = str.maketrans({"-": " ", "_": " ", "|": "/"})
 
 

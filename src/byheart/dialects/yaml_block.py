@@ -11,6 +11,7 @@ from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice
 from byheart.domain.documents import Deletion, Document, Problem, Settings
 from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spoken
 from byheart.text import fences, lines, yamledit
+from byheart.text.patterns import deferred
 from byheart.text.yamlspans import Bare, Broken, Node, flag_of, tree, value_of
 
 NAME = "yaml-block"
@@ -27,7 +28,7 @@ saved_memory:
 deletions: []
 ```
 """
-_OFF = re.compile(r"^\s*enabled:\s*(?:false|off|no)\b", re.MULTILINE | re.IGNORECASE)
+_OFF = deferred(r"^\s*enabled:\s*(?:false|off|no)\b", re.MULTILINE | re.IGNORECASE)
 _FIELDS = ("key", "value", "added", "source", "confidence", "tags")
 
 

@@ -20,8 +20,10 @@ ByheartError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from byheart.domain.results import Finding, Hit
+if TYPE_CHECKING:
+    from byheart.domain.results import Finding, Hit
 
 
 class ByheartError(Exception):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError
 from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Scope, spoken
-from byheart.domain.results import Checkup, Finding
+from byheart.domain.reports import Checkup
+from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.flows import ledger
 from byheart.flows.desk import PROFILE, RULES, Desk, Opened, every

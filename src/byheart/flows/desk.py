@@ -103,11 +103,13 @@ def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
 
 def without_secrets(desk: Desk, found: Sequence[Hit]) -> list[Hit]:
     """The hits with any secret that a person put into the file by hand blanked out, in whichever field it stands."""
+    if not desk.scanner.secrets("\n".join(_whole(hit.record) for hit in found)):
+        return list(found)
     return [replace(hit, record=cleaned(desk, hit.record)) for hit in found]
 
 
-def cleaned(desk: Desk, record: Record) -> Record:
-    """The record with every secret in it replaced by the name of the rule that found it."""
+def _whole(record: Record) -> str:
+    """Every text of a record, alone and behind its key, a line each."""
     parts = [
         record.text,
         *leaves(record.value),
@@ -116,7 +118,12 @@ def cleaned(desk: Desk, record: Record) -> Record:
         record.key or "",
         *(record.triple or ()),
     ]
-    if not desk.scanner.secrets("\n".join([*parts, *(f"{record.key} = {part}" for part in parts)])):
+    return "\n".join(dict.fromkeys([*parts, *(f"{record.key} = {part}" for part in parts if not record.triple)]))
+
+
+def cleaned(desk: Desk, record: Record) -> Record:
+    """The record with every secret in it replaced by the name of the rule that found it."""
+    if not desk.scanner.secrets(_whole(record)):
         return record
 
     def clean(part: str) -> str:

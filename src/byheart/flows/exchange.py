@@ -12,7 +12,8 @@ from byheart.domain.documents import Settings
 from byheart.domain.errors import BadInput, ByheartError, NothingFound, Refused
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Confidence, Record, Scope, Signal, leaves
-from byheart.domain.results import Conversion, Finding, Imported
+from byheart.domain.reports import Conversion, Imported
+from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared

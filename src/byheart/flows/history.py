@@ -6,7 +6,8 @@ from byheart.domain.changes import Change, Drop, Replace, Setting, Splice, splic
 from byheart.domain.documents import Document
 from byheart.domain.errors import Conflict, NothingFound, NotUndoable
 from byheart.domain.records import Placed, Record, Scope
-from byheart.domain.results import LogEntry, Receipt
+from byheart.domain.reports import LogEntry
+from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import verify

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from byheart.domain.errors import NotUndoable
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, leaves
-from byheart.domain.results import LogEntry
+from byheart.domain.reports import LogEntry
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import Desk
 from byheart.policies.forgetting import Tombstone

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from byheart.domain.documents import Document
 from byheart.domain.errors import Environment, Unnatural
 from byheart.domain.records import Kind, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
-from byheart.flows.commit import commit
 from byheart.flows.desk import (
     PROFILE,
     RULES,
@@ -23,7 +21,6 @@ from byheart.flows.desk import (
     without_secrets,
 )
 from byheart.policies import briefing, opposition, ranking
-from byheart.policies.merging import Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +120,10 @@ def _activated(desk: Desk) -> list[str]:
         each = opened(desk, root, PROFILE)
         if each.exists and each.document.intact:
             return []
-        done = commit(desk, root, PROFILE, _nothing, create=True)
+        # Only a first activation and a broken file need the writing half of byheart.
+        from byheart.flows.setup import settled
+
+        done = settled(desk, root)
     except (Environment, Unnatural) as error:
         return [f"the notebook could not be set up: {error}"]
     if done.recovered:
@@ -132,25 +132,32 @@ def _activated(desk: Desk) -> list[str]:
     return list(done.notes)
 
 
-def _nothing(document: Document) -> Decision:
-    del document
-    return Decision(changes=(), action="created", record=Record(text=""))
-
-
 def _fit(desk: Desk, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, str]]]:
     """What may be handed to an agent: a person can write anything into the file, so it is scanned on the way out too."""
+    # One look at everything: nearly always it is all clean, and then nobody needs to look at each.
+    if not _commanding(desk, "\n".join(_told(hit.record) for hit in found)):
+        return list(found), []
     fit, unfit = [], []
     for hit in found:
-        record = hit.record
-        told = [record.text, *leaves(record.value), *record.tags, record.source or "", *(record.triple or ())]
-        if record.triple is None:
-            told.append(f"{record.key}: {record.text}")
-        findings = [each for each in desk.scanner.findings("\n".join(told)) if each.severity not in ("command", "weak")]
+        findings = _commanding(desk, _told(hit.record))
         if findings:
-            unfit.append((record.key or hit.id, f"its text {findings[0].message} [{findings[0].rule}]"))
+            name = hit.id if hit.record.triple or not hit.record.key else desk.scanner.redacted(hit.record.key)
+            unfit.append((name, f"its text {findings[0].message} [{findings[0].rule}]"))
         else:
             fit.append(hit)
     return fit, unfit
+
+
+def _told(record: Record) -> str:
+    """All of a record that would reach a session."""
+    parts = [record.text, *leaves(record.value), *record.tags, record.source or "", *(record.triple or ())]
+    if record.triple is None:
+        parts.append(f"{record.key}: {record.text}")
+    return "\n".join(dict.fromkeys(parts))
+
+
+def _commanding(desk: Desk, text: str) -> list[Finding]:
+    return [each for each in desk.scanner.findings(text) if each.severity not in ("command", "weak")]
 
 
 def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
@@ -167,14 +174,12 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
             ranked.append(((kind, weight, order, line), by_line[placed.line]))
     ranked.sort(key=lambda pair: pair[0])
     most = max(briefing.LEAST_RULES, min(briefing.MOST_RULES, desk.limits.rules_shown))
-    chosen: list[Hit] = []
-    for _, hit in ranked:
-        fit, unfit = _fit(desk, [hit]) if not hit.record.needs_confirmation else ([], [])
-        chosen += fit
-        problems += [Finding(rule="left-out", message=why, place=hit.path, line=hit.line) for _, why in unfit]
-        if len(chosen) == most:
-            break
-    return Listing(hits=tuple(chosen), problems=tuple(problems))
+    waiting = [hit for _, hit in ranked if not hit.record.needs_confirmation]
+    chosen, unfit = _fit(desk, waiting[:most])
+    if unfit:
+        chosen, unfit = _fit(desk, waiting)
+    problems += [Finding(rule="left-out", message=f"{name}: {why}") for name, why in unfit]
+    return Listing(hits=tuple(chosen[:most]), problems=tuple(problems))
 
 
 __all__ = ["Page", "listing", "profile", "recall", "rules", "show", "show_one"]

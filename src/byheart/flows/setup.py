@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from byheart.domain.documents import Document
 from byheart.domain.records import Record, Scope
-from byheart.domain.roots import Place
-from byheart.flows.commit import commit
+from byheart.domain.roots import Place, Root
+from byheart.flows.commit import Committed, commit
 from byheart.flows.desk import PROFILE, RULES, Desk
 from byheart.policies.merging import Decision
 
@@ -29,7 +29,7 @@ def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
         for name, target in in_repo.items():
             done += _moved(desk, name, root.documents[name], target)
         root = replace(root, documents={**root.documents, **in_repo})
-    outcome = commit(desk, root, PROFILE, _nothing, create=True)
+    outcome = settled(desk, root)
     if outcome.created:
         done.append(f"created {root.documents[PROFILE]}")
     if outcome.recovered:
@@ -39,6 +39,11 @@ def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
         documents=tuple((name, str(place)) for name, place in root.documents.items()),
         done=tuple(done),
     )
+
+
+def settled(desk: Desk, root: Root) -> Committed:
+    """The profile notebook of a root, created from the template if it is missing and recovered if it cannot be read."""
+    return commit(desk, root, PROFILE, _nothing, create=True)
 
 
 def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:

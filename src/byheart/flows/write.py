@@ -10,7 +10,8 @@ from byheart.domain.documents import Deletion, Document
 from byheart.domain.errors import NothingFound, Refused, Unwanted
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Kind, Record, Scope, spoken
-from byheart.domain.results import Receipt, Verdict
+from byheart.domain.reports import Verdict
+from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared

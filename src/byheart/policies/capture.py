@@ -6,29 +6,31 @@ import re
 from collections.abc import Sequence
 
 from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Signal
-from byheart.domain.results import Finding, Reason, Verdict
+from byheart.domain.reports import Reason, Verdict
+from byheart.domain.results import Finding
 from byheart.text.likeness import content_words
+from byheart.text.patterns import deferred
 
-_LASTING = re.compile(
+_LASTING = deferred(
     r"\b(?:always|never|from now on|going forward|by default|prefer(?:s|red|ence)?|avoid|rather than|instead of|every time"
     r"|whenever|in general|usually|convention|standard|must(?: not)?|don'?t ever|do not ever|i (?:like|dislike|hate|use)"
     r"|we (?:use|always|never)|our (?:team|convention|policy|style)|my (?:timezone|time zone|name|editor|os|default))\b",
     re.IGNORECASE,
 )
-_PASSING = re.compile(
+_PASSING = deferred(
     r"\b(?:for now|right now|this time|just (?:this )?once|today|tomorrow|tonight|yesterday|this (?:week|morning|afternoon"
     r"|session|pr|branch|commit|file|task|one)|temporar(?:y|ily)|for the moment|currently|until|at the moment|in this case"
     r"|next (?:step|week)|quickly|wip|hotfix)\b",
     re.IGNORECASE,
 )
-_CHATTER = re.compile(
+_CHATTER = deferred(
     r"^\s*(?:thanks?(?: you)?|ok(?:ay)?|yes|no|sure|great|cool|hi|hello|hey|please continue|continue|go on|done|lgtm|nice)\b[\s,.!]*(?:\w+[\s.!]*){0,2}$",
     re.IGNORECASE,
 )
-_HEDGED = re.compile(
+_HEDGED = deferred(
     r"\b(?:maybe|perhaps|i think|i guess|might|not sure|possibly|probably|for example|e\.g\.)\b", re.IGNORECASE
 )
-_TRANSCRIPT = re.compile(r"(?m)^\s*(?:user|human|assistant|ai|system|tool|me|you)\s*:\s", re.IGNORECASE)
+_TRANSCRIPT = deferred(r"(?m)^\s*(?:user|human|assistant|ai|system|tool|me|you)\s*:\s", re.IGNORECASE)
 
 
 def judge(text: str, signal: Signal, findings: Sequence[Finding], *, lesson: bool, most: int) -> Verdict:

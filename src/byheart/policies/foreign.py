@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -11,11 +10,12 @@ from datetime import date
 from byheart.domain.documents import Deletion, Problem, Settings
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, spoken
 from byheart.policies import wording
+from byheart.text.patterns import deferred
 from byheart.text.slugs import slug
 
 FORMATS = ("yaml-block", "triples", "triples-verbose", "sentences", "json")
 _LONGEST = 4000
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_BULLET = deferred(r"^\s*(?:[-*+]|\d+[.)])\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,83 +7,84 @@ from dataclasses import dataclass
 
 from byheart.domain.records import Kind, Scope, Triple, Value
 from byheart.text.likeness import STOP_WORDS, normalised
+from byheart.text.patterns import deferred
 from byheart.text.slugs import short_digest, slug
 
-_GLOBAL = re.compile(
+_GLOBAL = deferred(
     r"^\s*\(?(?:global(?:ly)?|everywhere|(?:for|in) (?:all|every) projects?|across (?:all )?projects)\)?\s*(?:[:,]|\s-)\s*",
     re.IGNORECASE,
 )
-_GLOBAL_MEMORY = re.compile(
+_GLOBAL_MEMORY = deferred(
     r"^(\s*(?:please\s+)?(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+)(?:my\s+|the\s+)?global(\s+memory)",
     re.IGNORECASE,
 )
-_GLOBAL_VERB = re.compile(r"^(\s*(?:please\s+)?remember)\s+globally\b", re.IGNORECASE)
-_GLOBAL_END = re.compile(
+_GLOBAL_VERB = deferred(r"^(\s*(?:please\s+)?remember)\s+globally\b", re.IGNORECASE)
+_GLOBAL_END = deferred(
     r"[\s,;]*(?:\(global(?:ly)?\)|,\s*(?:globally|everywhere|in (?:all|every) projects?|for (?:all|every) projects?|across (?:all )?projects))\s*[.!]?\s*$",
     re.IGNORECASE,
 )
-_TRIGGER = re.compile(
+_TRIGGER = deferred(
     r"^\s*(?:please\s+)?(?:(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:the\s+|your\s+|my\s+)?(?:\w+\s+)?memory\s*(?:that\b|:|,)"
     r"|(?:note|memori[sz]e|learn)\s*(?:that\b|:|,)|(?:remember|keep in mind)\b\s*(?:that\b|to\b|:|,)?)\s*",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
+_LEAD = deferred(
     r"^(?:(?:from now on|going forward|in (?:the )?future|please|always remember|also|and|so|ok(?:ay)?|hey)\b[\s,:]*)+",
     re.I,
 )
 _WHO = r"(?:i|we|you|agents?|user|the user|they|he|she|team|the team)"
-_BECAUSE = re.compile(
+_BECAUSE = deferred(
     r"\s*(?:[,;]\s*)?\b(?:because|since|as it|so that|due to|otherwise)\b\s*(.+)$|\s*;\s*(it(?:'s| is) .+)$", re.I
 )
-_NEVER = re.compile(
+_NEVER = deferred(
     rf"^(?:{_WHO}\s+)?(?:must never|should never|never|must not|mustn'?t|do not|don'?t|may not|should not|shouldn'?t|no longer|avoid|stop|refuse to|forbid(?:den)?|prohibit(?:ed)?|ban(?:ned)?|no(?!\s+need))\s+(?:to\s+|ever\s+|use of\s+)?(.+)$",
     re.IGNORECASE,
 )
-_SOFT = re.compile(r"^(?:i|we)\b|^(?:please\s+)?avoid\b", re.IGNORECASE)
-_ALWAYS = re.compile(
+_SOFT = deferred(r"^(?:i|we)\b|^(?:please\s+)?avoid\b", re.IGNORECASE)
+_ALWAYS = deferred(
     rf"^(?:{_WHO}\s+)?(?:must always|should always|always|must|should|have to|has to|need to|needs to|ensure|make sure(?: that)?(?: to)?|require[sd]?)\s+(.+)$",
     re.IGNORECASE,
 )
-_MODAL = re.compile(
+_MODAL = deferred(
     r"^(.{2,80}?)\s+(must not|must never|should not|should never|mustn'?t|shouldn'?t|cannot|may not|must|should|has to|have to|needs to|need to)\s+(.+)$",
     re.IGNORECASE,
 )
 _I = r"(?:(?:i|we|user|the user)(?:\s+would|'d)?\s+)"
-_PREFER = re.compile(
+_PREFER = deferred(
     rf"^{_I}?(?:strongly\s+|really\s+|generally\s+|usually\s+)?(?:prefer(?:s|red)?|likes?|loves?|favou?rs?|wants?)\s+(?!not\b)(?:to\s+(?:use\s+|have\s+)?|using\s+)?(.+)$",
     re.IGNORECASE,
 )
-_RATHER = re.compile(rf"^{_I}rather\s+(?:use\s+|have\s+)?(.+?)\s+than\s+(?:use\s+|have\s+)?(.+)$", re.IGNORECASE)
-_DISLIKE = re.compile(
+_RATHER = deferred(rf"^{_I}rather\s+(?:use\s+|have\s+)?(.+?)\s+than\s+(?:use\s+|have\s+)?(.+)$", re.IGNORECASE)
+_DISLIKE = deferred(
     rf"^{_I}?(?:rather\s+)?(?:prefer(?:s)? not to(?: use| have)?|(?:(?<=\s)(?:avoid|dislike|hate|can'?t stand|cannot stand|do(?: not|n'?t) (?:like|want|care (?:for|about)))))\s+(?:to\s+|using\s+)?(.+)$",
     re.IGNORECASE,
 )
-_I_USE = re.compile(r"^(?:i|we|user|the user|the team)\s+(?:always\s+|usually\s+|only\s+)?uses?\s+(.+)$", re.IGNORECASE)
-_USE = re.compile(
+_I_USE = deferred(r"^(?:i|we|user|the user|the team)\s+(?:always\s+|usually\s+|only\s+)?uses?\s+(.+)$", re.IGNORECASE)
+_USE = deferred(
     r"^(?:use|using|choose|pick|run|write|call|put|keep|set|name|format|commit|deploy|test|check|build|ask|follow|prefer|bump|update|add|remove|install)\s+(?!(?:is|are|was|were|takes?|has|had)\b)",
     re.IGNORECASE,
 )
-_OVER = re.compile(r"^(.+?)(?:\s+(?:over|instead of|rather than|in place of)|,\s*not)\s+(.+)$", re.IGNORECASE)
-_PURPOSE = re.compile(
+_OVER = deferred(r"^(.+?)(?:\s+(?:over|instead of|rather than|in place of)|,\s*not)\s+(.+)$", re.IGNORECASE)
+_PURPOSE = deferred(
     r"^(.+?)\s+(?:for|when|in|on|before|after|during|with|as|while|until|unless|if|whenever)\s+(.+)$", re.IGNORECASE
 )
-_FOR = re.compile(r"^(.+?)\s+for\s+(.+)$", re.IGNORECASE)
-_IS = re.compile(r"^(?:my |our |the )?(.{2,60}?)\s+(?:is|are|=|defaults? to)\s+(.+)$", re.IGNORECASE)
+_FOR = deferred(r"^(.+?)\s+for\s+(.+)$", re.IGNORECASE)
+_IS = deferred(r"^(?:my |our |the )?(.{2,60}?)\s+(?:is|are|=|defaults? to)\s+(.+)$", re.IGNORECASE)
 # Things that have one value at a time: said anew, the old value is out of date.
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = deferred(
     r"^(?:my|our|the|default)?\s*((?:[\w-]+ ){0,3}(?:time ?zone|name|editor|shell|version|port|host|branch|language|locale|region|os|database|registry|framework|manager|width|length|indent(?:ation)?|style|format|url|path|folder|directory|command|license|licence|tone|theme|budget|default|encoding))$",
     re.IGNORECASE,
 )
-_KEYED = re.compile(r"^([a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)+)\s*[:=]\s*(.+)$", re.IGNORECASE)
-_LESSON = re.compile(
+_KEYED = deferred(r"^([a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)+)\s*[:=]\s*(.+)$", re.IGNORECASE)
+_LESSON = deferred(
     r"^(?:lesson(?:s)?(?: learned| learnt)?\s*[:,-]\s*)?(.+?)\s*(?:->|→|=>)\s*(.+?)(?:\s*(?:->|→|=>)\s*(.+))?$",
     re.DOTALL,
 )
-_FIXED = re.compile(
+_FIXED = deferred(
     r"^(?:lesson(?:s)?(?: learned| learnt)?\s*[:,-]\s*)?(.+?)[,;]?\s+(?:(?:was|is|got|were)\s+)?(?:fixed|solved|resolved|cured)\s+(?:by|with|through)\s+(.+)$",
     re.I,
 )
-_REPEATED = re.compile(
+_REPEATED = deferred(
     r"\b(?:repeatedly|repeated(?:ly)?|again and again|multiple times|over and over|more than once|twice)\b", re.I
 )
 _VERBS = {

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 
 from byheart.text import lines
+from byheart.text.patterns import deferred
 
 BOM = "\ufeff"
-_OPENING = re.compile(r"(`{3,})([^`\r\n]*)|(~{3,})([^\r\n]*)")
+_OPENING = deferred(r"(`{3,})([^`\r\n]*)|(~{3,})([^\r\n]*)")
 
 
 @dataclass(frozen=True, slots=True)

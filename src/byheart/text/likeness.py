@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_WORD = re.compile(r"[^\W_]+(?:[.+#-][^\W_]+)*[+#]*", re.UNICODE)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+from byheart.text.patterns import deferred
+
+_WORD = deferred(r"[^\W_]+(?:[.+#-][^\W_]+)*[+#]*", re.UNICODE)
+_CAMEL = deferred(r"(?<=[a-z0-9])(?=[A-Z])")
+_CJK = deferred(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 STOP_WORDS = frozenset(
     "a an and are as at be by do does did for from has have how i if in is it its me my of on or our so that the "
     "their them then there these this to was we what when where which who why will with you your should must can "

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 
-_SUSPECT = re.compile(
+from byheart.text.patterns import deferred
+
+_SUSPECT = deferred(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff"
     "\ud800-\udfff\ufe00-\ufe0f\ufff9-\ufffb\u115f\u1160\u3164\uffa0\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
 _FLAG = "\U0001f3f4"
-_FLAG_TAGS = re.compile("[\U000e0030-\U000e007a]{2,6}\U000e007f")
+_FLAG_TAGS = deferred("[\U000e0030-\U000e007a]{2,6}\U000e007f")
 
 
 def hidden(text: str) -> Iterator[tuple[int, str]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from byheart.domain.changes import Splice
 from byheart.domain.records import Value
 from byheart.text import lines
+from byheart.text.patterns import deferred
 from byheart.text.yamlspans import Node, inline, quoted
 
-_COMMA = re.compile(r"\s*,[ \t]*")
+_COMMA = deferred(r"\s*,[ \t]*")
 
 
 def entry(fields: dict[str, Value], column: int, newline: str) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from byheart.domain.records import Value
+from byheart.text.patterns import deferred
 
 # libyaml where it is built in (ten times faster), the same grammar in Python elsewhere.
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # PyYAML's stubs call every mark optional and hide the fields of concrete events; its parsers always set them.
 _Event = Any
 _DEPTH = 24
-_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+()@%-]*( [A-Za-z0-9_./+()@%-]+)*")
+_INT = deferred(r"[-+]?(0|[1-9][0-9]*)")
+_FLOAT = deferred(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
+_PLAIN = deferred(r"[A-Za-z_][A-Za-z0-9_./+()@%-]*( [A-Za-z0-9_./+()@%-]+)*")
 _RESERVED = frozenset("true false null yes no on off y n".split())
 _UNPRINTED = "\x7f\x85\u2028\u2029\ufeff\ufffe\uffff"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}

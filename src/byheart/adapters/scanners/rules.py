@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from byheart.text.patterns import deferred
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
@@ -25,22 +27,22 @@ class Rule:
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.
-_TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
-_VARIABLE = re.compile(r"[$%@][A-Za-z_{(]|\$env:", re.IGNORECASE)
-_WORDS = re.compile(
+_TEMPLATE = deferred(r"\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
+_VARIABLE = deferred(r"[$%@][A-Za-z_{(]|\$env:", re.IGNORECASE)
+_WORDS = deferred(
     r"^(?:your|my|some|the|enter|insert|replace|change|put)[-_ ]?(?:own|api|secret|token|key|password|pass|value|here|me)"
     r"|changeme|change_me|placeholder|redacted|forgotten|example|dummy|sample|notreal|not-real|todo|fixme"
     r"|process\.env|os\.environ|getenv|environ\[|secrets\.|config\.|settings\.|self\.|this\.|vault:|keychain",
     re.IGNORECASE,
 )
-_FILLER = re.compile(r"(?:[xX*.•_-]|0){6,}|[xX]{3,}|\*{3,}")
+_FILLER = deferred(r"(?:[xX*.•_-]|0){6,}|[xX]{3,}|\*{3,}")
 _EMPTY = frozenset(
     "none null nil undefined true false string str text int number bool boolean bytes any object optional required "
     "password passwd pwd secret token key value default test testing tests redacted hidden masked unset empty".split()
 )
-_CALL = re.compile(r"[A-Za-z_][\w.]*\(|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\[")
-UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_HEX = re.compile(r"[0-9a-fA-F]+")
+_CALL = deferred(r"[A-Za-z_][\w.]*\(|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\[")
+UUID = deferred(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_HEX = deferred(r"[0-9a-fA-F]+")
 
 
 def placeholder(value: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from byheart.adapters.scanners.rules import UUID, Rule, codelike, entropy, placeholder, tokenlike
+from byheart.text.patterns import deferred
 
 _PASSWORD = r"pass(?:word|wd|phrase|wrd)|pwd|passwort"
 _SECRET = (
@@ -20,19 +21,19 @@ _QUOTE = r"""[\\"'`(]{0,4}"""
 _VALUE = r"""([^\s"'`,;<>()\\]{4,512})"""
 _LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,512})"""
 
-_WEAK_KEY_WORDS = re.compile(
+_WEAK_KEY_WORDS = deferred(
     r"(?:public|foreign|primary|partition|sort|cache|index|max|min|count|usage|limit)", re.IGNORECASE
 )
-_SETTING_ENDS = re.compile(
+_SETTING_ENDS = deferred(
     r"(?i)(?:time_?out|ttl|expiry|expires?(?:_in)?|hasher|hash|length|len|policy|limit|budget|iz(?:er|ed|e|ation)|min|max|reset|rotation|"
     r"attempts|retries|strength|field|input|prompt|prefix|suffix|header|env|var|enabled|required|rules?|manager|store)$"
 )
-_NAME_ENDS = re.compile(
+_NAME_ENDS = deferred(
     r"(?:_id|Id|_name|Name|_type|Type|_url|Url|URL|_uri|_path|Path|_file|File|_count|Count|s|_len|_ms|_at|_index|_hash|_field)$"
 )
-_BARE_ASSIGNMENT = re.compile(r"(?i)(?:pass|word|wd|phrase|pwd)\s*(?<!=)=\s*$")
-_NAME = re.compile(r"^[\w.$\-]+")
-_NAME_HEAD = re.compile(r"[\w.$\-]+$")
+_BARE_ASSIGNMENT = deferred(r"(?i)(?:pass|word|wd|phrase|pwd)\s*(?<!=)=\s*$")
+_NAME = deferred(r"^[\w.$\-]+")
+_NAME_HEAD = deferred(r"[\w.$\-]+$")
 
 
 def _password(value: str, match: str, _: str) -> bool:
@@ -67,7 +68,7 @@ def _quoted_password(whole: str, match: str, *_: str) -> bool:
     return not placeholder(value) and not value.startswith(("/", "~")) and len(value.split()) <= 6
 
 
-_ALGORITHM = re.compile(
+_ALGORITHM = deferred(
     r"(?i)(?:sha|md|aes|utf|http|ipv|bcrypt|scrypt|argon|pbkdf|rsa|v|rfc|oauth|base|tls|ssl)[-_]?\d[\w.-]*"
 )
 

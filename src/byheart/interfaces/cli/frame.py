@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,7 +15,9 @@ from byheart.domain.records import Scope
 from byheart.domain.results import Finding
 from byheart.interfaces.render import as_json, finding_line
 from byheart.text.unicode import visible
-from byheart.wiring import Opened, Surroundings, open_memory
+
+if TYPE_CHECKING:
+    from byheart.wiring import Opened
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -31,6 +33,9 @@ NOTEBOOKS = {
 
 def opened() -> Opened:
     """The memory of the folder this command runs in."""
+    # Here, so that help, completion and version do not wait for it.
+    from byheart.wiring import Surroundings, open_memory
+
     given = click.get_current_context().find_root().obj or {}
     chosen = given.get("folder") or folder()
     if not os.path.isdir(chosen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from byheart.domain.records import Scope
-from byheart.domain.results import Conversion
+from byheart.domain.reports import Conversion
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import receipt_line
 from byheart.policies.foreign import FORMATS

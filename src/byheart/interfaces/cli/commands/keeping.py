@@ -9,7 +9,6 @@ import click
 from byheart import __version__
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import finding_line, table
-from byheart.wiring import machine, place_of
 
 _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 
@@ -44,6 +43,8 @@ def init(in_repo: bool, as_object: bool) -> None:
 @frame.json_option
 def check(file: str | None, scope: str | None, as_object: bool) -> int:
     """Look for what is wrong with the memory files; exit code 3 when something is. Nothing is changed."""
+    from byheart.wiring import place_of
+
     opened = frame.opened()
     place = place_of(file, frame.folder()) if file else None
     findings = opened.memory.check(place, scopes=frame.scopes_of(scope))
@@ -62,6 +63,8 @@ def doctor(as_object: bool) -> int:
     """Say how the installation stands: versions, folders, files, history."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
+
+    from byheart.wiring import machine
 
     opened = frame.opened()
     versions = [("byheart", __version__), ("python", platform.python_version())]
