@@ -35,6 +35,12 @@ _WORDS = deferred(
     r"|process\.env|os\.environ|getenv|environ\[|secrets\.|config\.|settings\.|self\.|this\.|vault:|keychain",
     re.IGNORECASE,
 )
+# A word of this list is in every text that _WORDS can find.
+_STOCK = (
+    "your", "my", "some", "the", "enter", "insert", "replace", "change", "put", "placeholder", "redacted", "forgotten", "example",
+    "dummy", "sample", "notreal", "not-real", "todo", "fixme", "env", "secrets.", "config.", "settings.", "self.", "this.", "vault:",
+    "keychain",
+)  # fmt: skip
 _FILLER = deferred(r"(?:[xX*.•_-]|0){6,}|[xX]{3,}|\*{3,}")
 _EMPTY = frozenset(
     "none null nil undefined true false string str text int number bool boolean bytes any object optional required "
@@ -47,14 +53,13 @@ _HEX = deferred(r"[0-9a-fA-F]+")
 
 def placeholder(value: str) -> bool:
     """Whether a value stands for one: a variable, a template, a filler, a stock word."""
-    return bool(
-        value.casefold() in _EMPTY
-        or _TEMPLATE.search(value)
-        or _VARIABLE.match(value)
-        or _WORDS.search(value)
-        or _FILLER.search(value)
-        or len(set(value)) < 3
-    )
+    folded = value.casefold()
+    if folded in _EMPTY or len(set(value)) < 3 or _FILLER.search(value):
+        return True
+    # Templates and variables need a sign of their own; most values are letters and digits.
+    if not value.isalnum() and (_TEMPLATE.search(value) or _VARIABLE.match(value)):
+        return True
+    return any(map(folded.__contains__, _STOCK)) and bool(_WORDS.search(folded))
 
 
 def codelike(value: str) -> bool:
@@ -74,11 +79,11 @@ def tokenlike(value: str, *, least: int = 8) -> bool:
         return False
     if UUID.fullmatch(value):
         return True
-    digits = sum(each.isdigit() for each in value)
-    letters = sum(each.isalpha() for each in value)
+    digits = sum(map(str.isdigit, value))
+    letters = sum(map(str.isalpha, value))
     if not digits:
         # Long and of mixed case without separators is still no word.
-        mixed = any(each.islower() for each in value) and any(each.isupper() for each in value)
+        mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
         return letters == len(value) and len(value) >= 20 and mixed and entropy(value) >= 3.6
     if not letters:
         return len(value) >= 16 and len(set(value)) >= 6 and value.isdigit()
