@@ -95,7 +95,10 @@ def test_forget_asks_on_a_terminal_and_no_means_no(bench: Bench) -> None:
 
     bench.remember("concise", key="writing.tone")
     before = bench.text("yaml-block")
-    master, slave = pty.openpty()
+    try:
+        master, slave = pty.openpty()
+    except OSError:
+        pytest.skip("this machine has no terminals to give")
     process = subprocess.Popen(
         [sys.executable, "-m", "byheart", "forget", "writing.tone"],
         stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=bench.project,
