@@ -64,26 +64,3 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
         position = splice.end
     parts.append(text[position:])
     return "".join(parts)
-
-
-def between(before: str, after: str) -> Splice:
-    """The one splice that turns `before` into `after`: what lies between their common ends."""
-    limit = min(len(before), len(after))
-    head = 0
-    # Halving beats a character loop on long files that differ near the end.
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[:middle] == after[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    head = low
-    low, high = 0, limit - head
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[len(before) - middle :] == after[len(after) - middle :]:
-            low = middle
-        else:
-            high = middle - 1
-    return Splice(head, len(before) - low, after[head : len(after) - low])

@@ -142,12 +142,12 @@ def verify(place: Place, before: Document, after: Document, changes: Sequence[Ch
     sound = after.intact and len(found) == len(expected)
     if sound:
         pairs = zip(found, expected, strict=True)
-        sound = all(one == other if untouched else _as_meant(one, other) for one, (other, untouched) in pairs)
+        sound = all(one == other if untouched else as_meant(one, other) for one, (other, untouched) in pairs)
     if not sound:
         raise Unwritable(str(place), "the change cannot be made without harming other entries", "run: byheart check")
 
 
-def _as_meant(found: Record, wanted: Record) -> bool:
+def as_meant(found: Record, wanted: Record) -> bool:
     """Whether a record reads back as it was meant, in all that its format can spell."""
     if wanted.triple is not None:
         return (found.triple, found.text, found.kind, found.weight, found.tags) == (

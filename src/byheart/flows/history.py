@@ -10,7 +10,7 @@ from byheart.domain.reports import LogEntry
 from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
-from byheart.flows.commit import verify
+from byheart.flows.commit import as_meant, verify
 from byheart.flows.desk import Desk
 from byheart.flows.ledger import Entry
 from byheart.text.slugs import content_digest
@@ -142,18 +142,7 @@ def _inverse(entry: Entry, document: Document) -> list[Change]:
 
 def _current(document: Document, now: Record, entry: Entry) -> Placed:
     """The record as this change left it; one that was edited since is not ours to take back."""
-    found = [each for each in document.placed if _as_written(each.record, now)]
+    found = [each for each in document.placed if as_meant(each.record, now)]
     if not found:
         raise Conflict(f"{now.key or now.text!r} in {entry.place} changed since {entry.id}; nothing was undone")
     return found[-1]
-
-
-def _as_written(found: Record, written: Record) -> bool:
-    if found.triple is not None:
-        return (found.triple, found.text, found.weight, found.kind, found.tags) == (
-            written.triple, written.text, written.weight, written.kind, written.tags,
-        )  # fmt: skip
-    value = written.value if written.value is not None else written.text
-    return (found.key, found.value, found.confidence, found.tags, found.source) == (
-        written.key, value, written.confidence, written.tags, written.source,
-    )  # fmt: skip

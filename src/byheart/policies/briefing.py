@@ -34,6 +34,7 @@ def active_profile(hits: Sequence[Hit], most: int) -> tuple[list[Hit], list[tupl
             left_out.append((name, "a later entry has the same key"))
         else:
             left_out.append((name, "the project's own entry counts"))
+    most = min(most, MOST_BULLETS)
     ordered = sorted(chosen.values(), key=_profile_order)
     left_out += [(hit.record.key or hit.id, f"only {most} entries are shown") for hit in ordered[most:]]
     return ordered[:most], left_out

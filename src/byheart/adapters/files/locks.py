@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 
-from byheart.adapters.files.containment import FILE_MODE, explained, open_file, open_folder, parts
+from byheart.adapters.files.containment import explained, open_file, open_folder, parts
 from byheart.domain.errors import Busy
 from byheart.domain.roots import Place
 
@@ -83,6 +83,3 @@ def _same(lock: int, folder: int, name: str) -> bool:
         return os.path.samestat(os.fstat(lock), os.stat(name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:
         return False
-
-
-__all__ = ["FILE_MODE", "acquire", "hold_folder", "release"]
