@@ -516,6 +516,17 @@ def test_dry_run_of_an_import_says_what_a_real_one_would_do(bench: Bench, cli: C
     assert "Notebooks: clear outputs" in bench.text(RULES)
 
 
+def test_importing_twice_changes_nothing_the_second_time(bench: Bench) -> None:
+    path = bench.put("old.ndjson", json.dumps({"k": "rule", "t": ["a", "use", "b"], "w": 4, "n": "Use b."}) + "\n")
+    other = bench.put("old.md", block("    - {key: a.x, value: one, confidence: medium}\n"))
+    for _ in range(2):
+        bench.memory.import_(place_of(path, "/"))
+        bench.memory.import_(place_of(other, "/"))
+    rule, preference = bench.memory.find("a|use|b").record, bench.memory.find("a.x").record
+    assert (rule.weight, preference.confidence) == (4, Confidence.MEDIUM)
+    assert len(bench.memory.log()) == 2
+
+
 def test_convert_tells_of_settings_and_deletions_it_leaves_behind(bench: Bench, cli: Cli) -> None:
     path = bench.put(
         "old.md",

@@ -19,7 +19,8 @@ _WRAPPING = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What somebody wants remembered. `asked` is True when the user said so outright; a `verbatim` text is stored as it is."""
+    """What somebody wants remembered. `asked` is True when the user said so outright; a `verbatim` text is stored as it is;
+    a `copied` record comes from another notebook, so seeing it again says nothing new."""
 
     text: str
     kind: Kind | None = None
@@ -36,6 +37,7 @@ class Request:
     added: date | None = None
     weight: int = 1
     verbatim: bool = False
+    copied: bool = False
     given: frozenset[str] = field(default_factory=frozenset)
 
 

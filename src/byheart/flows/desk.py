@@ -174,6 +174,6 @@ def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str
         raise Ambiguous(selector, matches)
     if not matches:
         near = forgetting.near(selector, found)
-        hint = "; did you mean " + " or ".join(repr(hit.record.key or hit.id) for hit in near) if near else ""
+        hint = "; did you mean " + " or ".join(repr(hit.record.key or hit.id) for hit in near) + "?" if near else ""
         raise NothingFound(f"no memory is named {selector!r}{hint}")
     return matches[0]

@@ -110,6 +110,7 @@ def _request(record: Record, name: str | None, scope: Scope, *, verbatim: bool) 
         source=record.source or "imported",
         confidence=record.confidence or Confidence.MEDIUM,
         verbatim=verbatim,
+        copied=True,
         added=record.added,
         weight=record.weight,
     )

@@ -35,8 +35,8 @@ def remember(desk: Desk, request: Request) -> Receipt:
         if not request.asked:
             _refuse_forgotten(desk, document, candidate, key)
         if name == RULES:
-            return merging.into_rules(document, spelt, key or "")
-        return merging.into_profile(document, spelt, request.signal, desk.clock().date())
+            return merging.into_rules(document, spelt, key or "", copied=request.copied)
+        return merging.into_profile(document, spelt, request.signal, desk.clock().date(), copied=request.copied)
 
     done = commit(desk, root, name, decide, handle=lambda record: _handle(root, name, dialect.key_of(record), record))
     return _receipt(desk, root, name, done, candidate, request)

@@ -24,7 +24,9 @@ class Decision:
     notes: tuple[str, ...] = ()
 
 
-def into_profile(document: Document, incoming: Record, signal: Signal, today: date) -> Decision:
+def into_profile(
+    document: Document, incoming: Record, signal: Signal, today: date, *, copied: bool = False
+) -> Decision:
     """Merge by key: equal values reinforce, different ones are settled by confidence."""
     rivals = [each for each in document.placed if each.record.key is not None and each.record.key == incoming.key]
     if not rivals:
@@ -32,8 +34,18 @@ def into_profile(document: Document, incoming: Record, signal: Signal, today: da
         return Decision(changes=(Add(record=fresh),), action="added", record=fresh)
     old = rivals[-1]
     if _same_value(old.record, incoming):
-        return _reinforced(old, incoming, signal)
+        return _united(old, incoming) if copied else _reinforced(old, incoming, signal)
     return _settled(old, incoming, today)
+
+
+def _united(old: Placed, incoming: Record) -> Decision:
+    """The same record from two notebooks: the stronger confidence, nothing added up."""
+    current, arriving = old.record.confidence or Confidence.LOW, incoming.confidence or Confidence.LOW
+    if arriving.rank <= current.rank:
+        return Decision(changes=(), action="unchanged", record=old.record, notes=("it was known already",))
+    tags = tuple(tag for tag in old.record.tags if tag != NEEDS_CONFIRMATION)
+    after = replace(old.record, confidence=arriving, tags=tags)
+    return Decision(changes=(Replace(old=old, new=after),), action="reinforced", record=after)
 
 
 def _reinforced(old: Placed, incoming: Record, signal: Signal) -> Decision:
@@ -70,17 +82,20 @@ def _settled(old: Placed, incoming: Record, today: date) -> Decision:
     return Decision(changes=(Replace(old=old, new=after),), action="contradicted", record=after, notes=(note,))
 
 
-def into_rules(document: Document, incoming: Record, key: str) -> Decision:
+def into_rules(document: Document, incoming: Record, key: str, *, copied: bool = False) -> Decision:
     """Merge by triple: the same one gains weight in place; an opposing one is kept, and the conflict noted."""
     same = next((each for each in document.placed if each.record.key == key), None)
     if same is not None:
-        after = replace(same.record, weight=same.record.weight + incoming.weight)
+        weight = same.record.weight + incoming.weight
+        after = replace(same.record, weight=max(same.record.weight, incoming.weight) if copied else weight)
         notes: list[str] = []
         if _STRICTNESS.index(incoming.kind) > _STRICTNESS.index(same.record.kind):
             after = replace(after, kind=incoming.kind)
             notes.append(f"it was a {same.record.kind.value} and is a {incoming.kind.value} now")
         if NEEDS_CONFIRMATION not in incoming.tags:
             after = replace(after, tags=tuple(tag for tag in after.tags if tag != NEEDS_CONFIRMATION))
+        if after == same.record:
+            return Decision(changes=(), action="unchanged", record=after, notes=("it was known already",))
         return Decision(changes=(Replace(old=same, new=after),), action="reinforced", record=after, notes=tuple(notes))
     assert incoming.triple is not None
     changes: list[Change] = []
