@@ -119,7 +119,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
 
 def _local(around: Surroundings, config: Config, home: str, project: Project, in_repo: dict[str, Place]) -> Root:
     folder = f"projects/{project.id}"
-    documents = {}
+    documents, rivals = {}, {}
     for name, key, file in ((PROFILE, "paths.profile", PROFILE_FILE), (RULES, "paths.rules", RULES_FILE)):
         chosen = config.text(key)
         if chosen:
@@ -127,8 +127,8 @@ def _local(around: Surroundings, config: Config, home: str, project: Project, in
         elif config.flag("store.in_repo") or os.path.lexists(str(in_repo[name])):
             documents[name] = in_repo[name]
         else:
-            documents[name] = Place(home, f"{folder}/{file}")
-    return Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents)
+            documents[name], rivals[name] = Place(home, f"{folder}/{file}"), in_repo[name]
+    return Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals)
 
 
 def _global(around: Surroundings, config: Config, home: str) -> Root:

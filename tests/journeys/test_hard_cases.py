@@ -86,6 +86,16 @@ def test_person_who_saves_right_after_an_append_does_not_confuse_undo(bench: Ben
     ]
 
 
+def test_write_that_waited_for_a_move_into_the_repository_is_refused_and_not_hidden(bench: Bench, cli: Cli) -> None:
+    bench.remember("x", key="a.b")
+    before = bench.memory
+    cli("init", "--in-repo")
+    for text in ("never guess", "I prefer tabs"):
+        with pytest.raises(Conflict, match="has moved"):
+            before.remember(Request(text=text))
+    assert not list(Path(bench.home).rglob("memories.*"))
+
+
 # secrets
 
 
@@ -184,9 +194,12 @@ def test_tombstone_does_not_repeat_a_text_through_a_derived_key(bench: Bench) ->
     bench.remember("I like the surprise party for Alice")
     bench.memory.forget("Never mention the merger with Umbrella Corp.")
     bench.memory.forget("I like the surprise party for Alice.")
+    bench.remember("Bob burnt the cake -> smoke alarm -> buy one")
+    bench.memory.forget("lessons.bob-burnt-the-cake")
     left = bytes_under(bench.home).lower()
     assert b"umbrella" not in left
     assert b"alice" not in left
+    assert b"burnt" not in left
     for text in ("never mention the merger with Umbrella Corp", "I like the surprise party for Alice"):
         with pytest.raises(Unwanted):
             bench.remember(text, asked=False, signal=Signal.EXPLICIT)
@@ -242,9 +255,15 @@ def test_forget_works_in_a_file_without_updated_and_deletions(bench: Bench) -> N
     path = bench.put("memories.md", block("    - key: a.x\n      value: hello\n"))
     bench.memory.forget("a.x")
     text = Path(path).read_text(encoding="utf-8")
-    assert text.endswith(
-        "  updated: 2026-03-14\ndeletions:\n  - key: a.x\n    removed: 2026-03-14\n    reason: user asked\n```\n"
-    )
+    assert text.startswith("```yaml\nsaved_memory:\n  updated: 2026-03-14\n  items: []\n")
+    assert text.endswith("deletions:\n  - key: a.x\n    removed: 2026-03-14\n    reason: user asked\n```\n")
+
+
+def test_forget_works_where_deletions_are_misplaced_and_last(bench: Bench) -> None:
+    path = bench.put("memories.md", block("    - key: a.x\n      value: hello\n", tail="  deletions:\n  - {key: q}\n"))
+    bench.memory.forget("a.x")
+    bench.remember("x", key="b.y")
+    assert "  - {key: q}\n  - key: a.x\n" in Path(path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class YamlBlock:
                 splices += _replaced(layout, change)
             elif isinstance(change, Setting):
                 splices += _switched(layout, change)
-        splices += yamledit.set_field(body, layout.memory, "updated", Bare(today.isoformat()), newline)
+        splices += _dated(layout, today)
         # Last, since a new list at the top level has to follow what is added inside saved_memory at the same place.
         splices += _buried(layout, changes, today)
         return [Splice(each.start + layout.offset, each.end + layout.offset, each.text) for each in splices]
@@ -269,6 +269,16 @@ def _fields(record: Record) -> dict[str, Value]:
         "tags": list(record.tags) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _dated(layout: _Layout, today: date) -> list[Splice]:
+    """`updated` set to the day. Where it is missing it becomes the first field: at the end, other changes may add lines
+    to the list that stands there, and they belong to that list."""
+    memory, day = layout.memory, Bare(today.isoformat())
+    if memory.get("updated") is not None or memory.flow or not memory.pairs:
+        return yamledit.set_field(layout.body, memory, "updated", day, layout.newline)
+    first = memory.pairs[0][0]
+    return [Splice(first.start, first.start, f"updated: {day}{layout.newline}{' ' * memory.column}")]
 
 
 def _buried(layout: _Layout, changes: Sequence[Change], today: date) -> list[Splice]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from byheart.domain.records import Scope
 
@@ -32,11 +32,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """One scope's memory: its own folder for lock, log and backups, and its documents by dialect name."""
+    """One scope's memory: its own folder for lock, log and backups, and its documents by dialect name. `rivals` are
+    places that take over once a document lies there."""
 
     scope: Scope
     folder: Place
     documents: Mapping[str, Place]
+    rivals: Mapping[str, Place] = field(default_factory=dict)
 
     def own(self, name: str) -> Place:
         """A file of our own (lock, log, tombstones) in this root's `.byheart` folder."""

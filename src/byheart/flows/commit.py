@@ -73,6 +73,10 @@ def _attempt(
 ) -> Committed:
     dialect, place = desk.dialects[name], root.documents[name]
     snapshot = desk.files.read(place)
+    rival = root.rivals.get(name)
+    if snapshot.text is None and rival is not None and desk.files.read(rival).text is not None:
+        # Somebody moved the notebook into the repository while we waited for the lock; a new one here would be hidden.
+        raise Conflict(f"the notebook has moved to {rival} in between")
     document, recovered = usable(dialect, place, snapshot)
     decision = decide(document)
     created = snapshot.text is None

@@ -64,7 +64,9 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
 
 def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
     salt = desk.salt()
-    chosen = record.triple is None and record.key is not None and wording.parse(record.text).key != record.key
+    chosen = record.triple is None and record.key is not None
+    if record.key is not None and wording.is_derived(record.key, record.text, record.value):
+        chosen = False
     return Tombstone(
         key=record.key if chosen else None,
         key_digest=forgetting.digest(salt, record.key) if record.key else None,

@@ -26,8 +26,9 @@ def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
     root = desk.roots[Scope.LOCAL]
     done: list[str] = []
     if in_repo:
-        for name, target in in_repo.items():
-            done += _moved(desk, name, root.documents[name], target)
+        with desk.files.locked(root):
+            for name, target in in_repo.items():
+                done += _moved(desk, name, root.documents[name], target)
         root = replace(root, documents={**root.documents, **in_repo})
     outcome = settled(desk, root)
     if outcome.created:
@@ -47,7 +48,7 @@ def settled(desk: Desk, root: Root) -> Committed:
 
 
 def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
-    """Put a document where the repository has it, unless it is there already."""
+    """Put a document where the repository has it, unless it is there already. The root is locked."""
     there, here = desk.files.read(target), desk.files.read(source) if source != target else None
     if there.text is not None:
         return [f"{target} was there already"]
@@ -56,10 +57,8 @@ def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
             desk.files.write(target, "", "")
             return [f"created {target}"]
         return []
-    root = desk.roots[Scope.LOCAL]
-    with desk.files.locked(root):
-        desk.files.write(target, here.text, "")
-        desk.files.remove(source, here.digest)
+    desk.files.write(target, here.text, "")
+    desk.files.remove(source, here.digest)
     return [f"moved {source} to {target}"]
 
 

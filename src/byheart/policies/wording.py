@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byheart.domain.records import Kind, Scope, Triple, Value
@@ -146,9 +147,7 @@ def parse(text: str) -> Wording:
         return Wording(scope=scope, kind=kind, sentence=body, triple=triple, key=key, value=value)
     lesson = _lesson(body)
     if lesson is not None:
-        issue = re.sub(r"^(?:the|a|an|our|my)\s+", "", str(lesson["issue"]), flags=re.IGNORECASE)
-        # "The bug" is fixed more than once; a short issue is told apart by its fix.
-        name = slug(issue if len(issue.split()) > 1 else f"{issue} {lesson['fix']}", most=32)
+        name = _lesson_name(lesson)
         triple = (name, "fixed_by", _short(str(lesson.get("fix", ""))))
         return Wording(
             scope=scope, kind=Kind.LESSON, sentence=_sentence(body), triple=triple, key=f"lessons.{name}", value=lesson
@@ -204,6 +203,19 @@ def _lesson(body: str) -> dict[str, Value] | None:
     if fixed and not re.search(r"\b(?:be|been|being|should|must|will|can|gets?)$", fixed[1].strip(), re.IGNORECASE):
         return {"issue": fixed[1].strip(), "fix": fixed[2].strip().rstrip(".")}
     return None
+
+
+def _lesson_name(lesson: Mapping[str, Value]) -> str:
+    issue = re.sub(r"^(?:the|a|an|our|my)\s+", "", str(lesson.get("issue", "")), flags=re.IGNORECASE)
+    # "The bug" is fixed more than once; a short issue is told apart by its fix.
+    return slug(issue if len(issue.split()) > 1 else f"{issue} {lesson.get('fix', '')}", most=32)
+
+
+def is_derived(key: str, text: str, value: Value) -> bool:
+    """Whether a key was made from what its record says, so that it would give the text away."""
+    if isinstance(value, dict) and "issue" in value:
+        return key == f"lessons.{_lesson_name(value)}"
+    return key == parse(text).key
 
 
 def _classified(core: str) -> tuple[Kind, Triple]:
