@@ -41,7 +41,11 @@ class Memory:
         from byheart.flows import asking, write
 
         candidate, _, _ = asking.compose(request)
-        return write.verdict_of(self._desk, candidate, request)
+        verdict = write.verdict_of(self._desk, candidate, request)
+        if verdict.stored:
+            # What the policy lets through may still be refused, as it would be for real.
+            asking.prepared(self._desk, request)
+        return verdict
 
     def recall(self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None) -> Listing:
         """Records that fit a query, best first."""

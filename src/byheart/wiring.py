@@ -152,6 +152,11 @@ def _split(path: str) -> Place:
     return Place(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
+def redacted(text: str) -> str:
+    """A text for a person's eyes, without secrets."""
+    return RuleScanner().redacted(text)
+
+
 def place_of(path: str, folder: str) -> Place:
     """A file that a person named on the command line."""
     full = os.path.join(folder, os.path.expanduser(path))

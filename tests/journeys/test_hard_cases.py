@@ -587,3 +587,106 @@ def test_change_that_would_harm_a_neighbour_is_refused(bench: Bench) -> None:
     after = dialect.parse(block("    - {key: a.b, value: y}\n    - {key: c.d, value: z}\n"))
     with pytest.raises(Unwritable, match="harming other entries"):
         verify(Place("/", "m"), before, after, [Add(record=Record(text="z", key="c.d", value="z"))])
+
+
+# what a second look found
+
+
+def test_command_line_forgets_what_only_the_history_holds(bench: Bench, cli: Cli) -> None:
+    bench.remember("embarrassing rumor text", key="a.b")
+    bench.memory.undo()
+    assert cli("forget", "a.b").code == 0
+    assert b"rumor" not in bytes_under(bench.home)
+    assert cli("forget", "a.b").code == 1
+
+
+def test_forget_reaches_the_history_of_every_scope(bench: Bench) -> None:
+    bench.remember("global: I prefer zanzibar unicorns everywhere")
+    bench.memory.undo()
+    bench.remember("I prefer zanzibar unicorns everywhere")
+    bench.memory.forget("I prefer zanzibar unicorns everywhere.")
+    assert b"zanzibar" not in bytes_under(bench.home)
+
+
+def test_forget_of_a_short_value_leaves_the_history_of_others(bench: Bench) -> None:
+    bench.remember("I prefer pnpm")
+    other = bench.memory.remember(Request(text="high", key="other.level"))
+    bench.remember("high", key="prio.level")
+    bench.memory.forget("prio.level")
+    assert [entry.undoable for entry in bench.memory.log()] == [False, False, True, True]
+    bench.memory.undo(other.id)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["remember", "--key", TOKEN + "x" * 100, "v"],
+        ["remember", "v", "--tag", TOKEN + "y" * 60],
+        ["remember", "never v", "--triple", "a", "b", TOKEN + "z" * 100],
+        ["remember", "--key", "a.b", "--value", '{"t": "' + TOKEN + '"'],
+        ["remember", "--key", "a.b", "--value", '{"' + TOKEN + '": 1}'],
+        ["forget", TOKEN],
+        ["--set", f"profile.bullets={TOKEN}", "profile"],
+        ["import", "export.json"],
+        ["list"],
+        ["check"],
+        ["export"],
+        ["remember", "--key", "pro.se", "short"],
+        ["remember", "--dry-run", "never do x", "--triple", "db", "password", TOKEN],
+    ],
+    ids=lambda arguments: " ".join(arguments)[:30],
+)
+def test_no_message_repeats_a_secret(bench: Bench, cli: Cli, arguments: list[str]) -> None:
+    bench.put("export.json", json.dumps({"records": [{"text": "x", "kind": TOKEN}]}))
+    bench.put(
+        "memories.md",
+        block(
+            f"    - {{key: {TOKEN}, value: x, confidence: low}}\n    - {{key: {TOKEN}, value: {{{TOKEN}: 1, {TOKEN}: 2}}}}\n"
+            f"    - key: pro.se\n      value: {'a long sentence that goes before '}{TOKEN}\n"
+        ),
+    )
+    for more in ([], ["--json"]):
+        done = cli(*arguments, *more)
+        assert TOKEN[:20] not in done.out + done.err
+
+
+@pytest.mark.parametrize("text", ["note\rmore\nplain\n", "a\rb\r", "```yaml\rsaved_memory:\r  items: []\r```\r"])
+def test_lone_carriage_returns_are_recovered_like_any_text(bench: Bench, text: str) -> None:
+    path = bench.put("memories.md", text)
+    bench.memory.profile()
+    bench.remember("x", key="a.b")
+    assert bench.memory.find("a.b").record.text == "x"
+    with open(path, encoding="utf-8", newline="") as stream:
+        assert text in stream.read()
+
+
+@pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}])
+def test_stream_that_cannot_show_a_character_is_no_failure(bench: Bench, cli: Cli, variables: dict[str, str]) -> None:
+    done = cli("remember", "--json", "never use \u4e2d\u6587", **variables)
+    assert done.code == 0
+    assert json.loads(done.out)["record"]["text"] == "Never use \u4e2d\u6587"
+    assert cli("list", **variables).code == 0
+
+
+def test_configured_notebook_is_not_moved_out_of_sight(bench: Bench, cli: Cli) -> None:
+    bench.put(".byheart.toml", '[paths]\nprofile = "sub/memories.md"\n')
+    bench.remember("c", key="a.b")
+    done = cli("init", "--in-repo")
+    assert (done.code, "paths.profile" in done.err) == (3, True)
+    assert bench.memory.find("a.b").record.text == "c"
+
+
+def test_item_without_a_value_can_be_confirmed(bench: Bench) -> None:
+    bench.put("memories.md", block("    - key: a.x\n      value:\n"))
+    bench.memory.confirm("a.x")
+    assert bench.memory.find("a.x").record.confidence is Confidence.HIGH
+
+
+def test_backtick_behind_the_language_makes_it_no_fence(bench: Bench) -> None:
+    bench.put("memories.md", "```yaml `x`\nsaved_memory: {items: []}\n```\n")
+    assert [finding.rule for finding in bench.memory.check()] == ["no-block"]
+
+
+def test_byte_order_mark_on_standard_input_is_dropped(bench: Bench, cli: Cli) -> None:
+    assert cli("remember", "-", given="\ufeffI prefer bom\n").code == 0
+    assert bench.memory.profile().bullets[0].record.text == "I prefer bom."

@@ -101,14 +101,15 @@ def spoken(value: Value) -> str:
             return str(value)
 
 
-def leaves(value: Value) -> list[str]:
-    """Every text inside a value."""
+def leaves(value: Value, *, names: bool = False) -> list[str]:
+    """Every text inside a value, with or without the names that maps give them."""
     match value:
         case str():
             return [value]
         case list():
-            return [text for part in value for text in leaves(part)]
+            return [text for part in value for text in leaves(part, names=names)]
         case dict():
-            return [text for part in value.values() for text in leaves(part)]
+            inner = [text for part in value.values() for text in leaves(part, names=names)]
+            return [*value, *inner] if names else inner
         case _:
             return []

@@ -49,11 +49,11 @@ def prepared(desk: Desk, request: Request) -> tuple[Record, Scope, str]:
         raise Refused(_too_long(len(request.text), most))
     if capture.is_transcript(request.text):
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
+    _refuse_unsafe(desk, request)
     record, scope, name = compose(request)
     longest = max(len(record.text), len(spoken(record.value)))
     if longest > most:
         raise Refused(_too_long(longest, most))
-    _refuse_unsafe(desk, record, request)
     return record, scope, name
 
 
@@ -143,7 +143,7 @@ def _check_value(value: Value, depth: int = 0) -> None:
         _check_value(part, depth + 1)
 
 
-def _refuse_unsafe(desk: Desk, record: Record, request: Request) -> None:
+def _refuse_unsafe(desk: Desk, request: Request) -> None:
     """Scan the words as they came, and every field that somebody filled in, alone and behind its name.
 
     Parts that we derived from the sentence are not scanned on their own: out of context they look like what they are not.
@@ -151,8 +151,9 @@ def _refuse_unsafe(desk: Desk, record: Record, request: Request) -> None:
     fields = leaves(request.value)
     parts = [request.text, *fields, *request.tags, request.source or "", request.key or ""]
     if request.key:
-        parts += [f"{request.key} = {each}" for each in (fields or leaves(record.value))]
+        parts += [f"{request.key} = {each}" for each in (fields or [request.text])]
         parts += [f"{name} = {each}" for name, each in _named(request.value)]
+    parts += [name for name, _ in _named(request.value)]
     if request.triple:
         parts += [*request.triple, f"{request.triple[0]} {request.triple[1]} = {request.triple[2]}"]
     findings = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError
@@ -22,7 +23,7 @@ def check(desk: Desk, scopes: Sequence[Scope]) -> list[Finding]:
     for each in documents:
         if each.exists:
             findings += _about(desk, each)
-    return findings
+    return [replace(each, message=desk.scanner.redacted(each.message)) for each in findings]
 
 
 def check_file(desk: Desk, place: Place) -> list[Finding]:
@@ -35,7 +36,7 @@ def check_file(desk: Desk, place: Place) -> list[Finding]:
     findings += _scanned(desk, place, text)
     if found.format in desk.dialects:
         findings += _entries(desk, place, desk.dialects[foreign.detect(str(place), text)].parse(text))
-    return findings
+    return [replace(each, message=desk.scanner.redacted(each.message)) for each in findings]
 
 
 def _about(desk: Desk, each: Opened) -> list[Finding]:

@@ -157,7 +157,7 @@ def as_meant(found: Record, wanted: Record) -> bool:
         return (found.triple, found.text, found.kind, found.weight, found.tags) == (
             wanted.triple, wanted.text, wanted.kind, wanted.weight, wanted.tags,
         )  # fmt: skip
-    value = wanted.value if wanted.value is not None else wanted.text
+    value = wanted.value if wanted.value is not None else wanted.text or None
     return (found.key, found.value, found.confidence, found.tags, found.source, found.added) == (
         wanted.key, value, wanted.confidence, wanted.tags, wanted.source, wanted.added,
     )  # fmt: skip

@@ -69,7 +69,12 @@ def every(desk: Desk, scopes: Iterable[Scope], names: Iterable[str]) -> tuple[li
                 )
     for each in found:
         problems += [
-            Finding(rule=problem.rule, message=problem.message, place=str(each.place), line=problem.line)
+            Finding(
+                rule=problem.rule,
+                message=desk.scanner.redacted(problem.message),
+                place=str(each.place),
+                line=problem.line,
+            )
             for problem in each.document.problems
         ]
     return found, problems
@@ -112,7 +117,7 @@ def _whole(record: Record) -> str:
     """Every text of a record, alone and behind its key, a line each."""
     parts = [
         record.text,
-        *leaves(record.value),
+        *leaves(record.value, names=True),
         *record.tags,
         record.source or "",
         record.key or "",
@@ -151,7 +156,7 @@ def _each_leaf(value: Value, change: Callable[[str], str]) -> Value:
         case list():
             return [_each_leaf(part, change) for part in value]
         case dict():
-            return {name: _each_leaf(part, change) for name, part in value.items()}
+            return {change(name): _each_leaf(part, change) for name, part in value.items()}
         case _:
             return value
 

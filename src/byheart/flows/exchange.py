@@ -63,6 +63,13 @@ def _exported(name: str, text: str) -> Foreign:
     return Foreign(format="json", records=records, problems=())
 
 
+def _findings(desk: Desk, place: Place, found: Foreign) -> list[Finding]:
+    return [
+        Finding(rule=each.rule, message=desk.scanner.redacted(each.message), place=str(place), line=each.line)
+        for each in found.problems
+    ]
+
+
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number that can be stored")
 
@@ -88,9 +95,7 @@ def import_(
             if error.exit_code not in (2, 3):
                 raise
             skipped.append((line, str(error)))
-    problems = tuple(
-        Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
-    )
+    problems = tuple(_findings(desk, place, found))
     if not found.records and not problems:
         raise NothingFound(f"{place} holds no memories")
     return Imported(receipts=tuple(receipts), skipped=tuple(skipped), problems=problems, passed=passed)
@@ -126,9 +131,7 @@ def _signal(record: Record) -> Signal:
 def convert(desk: Desk, place: Place, fmt: str | None, target: str) -> Conversion:
     """A file's records as a text in another format; nothing is written."""
     found = read_foreign(desk, place, fmt)
-    problems = [
-        Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
-    ]
+    problems = _findings(desk, place, found)
     if not found.records:
         raise (
             BadInput(f"{place} holds no memories that can be read")
@@ -156,7 +159,13 @@ def export(desk: Desk, scopes: Sequence[Scope], target: str) -> Conversion:
 def _converted(desk: Desk, records: list[Record], target: str, problems: list[Finding]) -> Conversion:
     kept: list[Record] = []
     for number, record in enumerate(records, start=1):
-        parts = [record.text, *leaves(record.value), *record.tags, record.source or "", *(record.triple or ())]
+        parts = [
+            record.text,
+            *leaves(record.value, names=True),
+            *record.tags,
+            record.source or "",
+            *(record.triple or ()),
+        ]
         parts += [f"{record.key or ''} = {part}" for part in parts]
         findings = desk.scanner.secrets("\n".join(parts))
         if findings:

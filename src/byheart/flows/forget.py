@@ -47,6 +47,11 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         return Decision(changes=(drop,), action="forgotten", record=Record(text=""))
 
     done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
+    # One lock at a time: another scope's history may repeat the text, as a thing undone or moved.
+    for other in desk.roots.values():
+        if other is not root:
+            with desk.files.locked(other):
+                copies += ledger.scrub(desk, other, hit.id, texts)
     notes = [f"removed from {copies} places in log and backups as well"] if copies else []
     notes += [*done.notes, *_remaining(desk, texts)]
     return Receipt(

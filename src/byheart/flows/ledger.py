@@ -15,7 +15,6 @@ from byheart.domain.reports import LogEntry
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import Desk
 from byheart.policies.forgetting import Tombstone
-from byheart.text.likeness import normalised
 
 LOG, FORGOTTEN, BACKUP = "log.ndjson", "forgotten.ndjson", "backup"
 # A text as long as this is not found inside another one by chance.
@@ -112,11 +111,9 @@ def mentions(entry: Entry, handle: str, texts: Iterable[str]) -> bool:
         text for turn in entry.turns or [] for side in (turn["was"], turn["now"]) for text in leaves(dict(side or {}))
     ]
     said += [text for piece in entry.pieces or [] for text in (piece["old"], piece["new"])]
-    wanted = list(texts)
-    whole = {normalised(text) for text in wanted}
-    return any(normalised(text) in whole for text in said) or any(
-        len(text) >= _TELLING and text in other for text in wanted for other in said
-    )
+    # Shorter texts are common: another record that says "concise" keeps its own history.
+    telling = [text.casefold() for text in texts if len(text) >= _TELLING]
+    return any(text in other.casefold() for text in telling for other in said)
 
 
 def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
@@ -240,14 +237,19 @@ def from_fields(raw: object) -> Record:
         whole = (triple[0], triple[1], triple[2])
     if not isinstance(tags, list) or isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
         raise ValueError("tags are not a list, or the weight is not a whole number from 1")
+    try:
+        kind = Kind(raw.get("kind", "preference"))
+        confidence = Confidence(raw["confidence"]) if raw.get("confidence") else None
+    except ValueError:
+        raise ValueError("the kind or the confidence is none of the known ones") from None
     return Record(
         text=raw["text"],
-        kind=Kind(raw.get("kind", "preference")),
+        kind=kind,
         key=raw.get("key"),
         value=raw.get("value"),
         triple=whole,
         weight=weight,
-        confidence=Confidence(raw["confidence"]) if raw.get("confidence") else None,
+        confidence=confidence,
         tags=tuple(str(tag) for tag in tags),
         source=raw.get("source"),
         added=date.fromisoformat(raw["added"][:10]) if raw.get("added") else None,

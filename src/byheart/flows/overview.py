@@ -150,7 +150,7 @@ def _fit(desk: Desk, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, s
 
 def _told(record: Record) -> str:
     """All of a record that would reach a session."""
-    parts = [record.text, *leaves(record.value), *record.tags, record.source or "", *(record.triple or ())]
+    parts = [record.text, *leaves(record.value, names=True), *record.tags, record.source or "", *(record.triple or ())]
     if record.triple is None:
         parts.append(f"{record.key}: {record.text}")
     return "\n".join(dict.fromkeys(parts))

@@ -13,16 +13,20 @@ INTERNAL = 5
 
 
 def told(error: ByheartError, *, as_object: bool) -> int:
-    """Say on stderr what went wrong, as a sentence or as JSON; the exit code."""
+    """Say on stderr what went wrong, as a sentence or as JSON; the exit code. What a person typed is quoted, so it is
+    looked through for secrets first."""
+    from byheart.wiring import redacted
+
+    message = redacted(str(error))
     if as_object:
-        body: dict[str, object] = {"error": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
+        body: dict[str, object] = {"error": type(error).__name__, "message": message, "exit_code": error.exit_code}
         if isinstance(error, Ambiguous):
             body["matches"] = as_json(error.matches)
         if isinstance(error, Unsafe):
             body["findings"] = as_json(error.findings)
-        sys.stderr.write(json.dumps(body, ensure_ascii=False) + "\n")
+        sys.stderr.write(redacted(json.dumps(body, ensure_ascii=False)) + "\n")
     else:
-        sys.stderr.write(f"byheart: {error}\n")
+        sys.stderr.write(f"byheart: {message}\n")
         if isinstance(error, Ambiguous):
             for hit in error.matches:
                 sys.stderr.write(f"  {hit.id}  {hit.path}:{hit.line}\n")

@@ -158,4 +158,5 @@ def _same_value(first: Record, second: Record) -> bool:
 
 def _brief(record: Record) -> str:
     text = spoken(record.value) or record.text
-    return repr(text if len(text) <= 60 else text[:57] + "…")
+    # Whole or not at all: half a secret is not recognised as one.
+    return repr(text) if len(text) <= 60 else "an earlier, longer value"

@@ -52,7 +52,7 @@ def _leading(text: str, shift: int) -> Fence | None:
     """The block that opens the document. Nothing precedes it, so no list, quote or HTML can hide it,
     and the Markdown parser (60 ms to import) is not needed for a file as byheart writes it."""
     found = _OPENING.match(text, shift)
-    if found is None:
+    if found is None or found.end() != lines.line_end(text, found.end()):
         return None
     marker, info = (found[1], found[2]) if found[1] else (found[3], found[4])
     if _language(info) not in ("yaml", "yml"):

@@ -37,6 +37,6 @@ def after_break(text: str, position: int) -> int:
 
 
 def break_style(text: str) -> str:
-    """The line break the text uses first, or a plain newline."""
+    """The line break to add lines with: the text's first one, but never a lone carriage return."""
     found = _BREAK.search(text)
-    return found.group() if found else "\n"
+    return "\r\n" if found and found.group() == "\r\n" else "\n"

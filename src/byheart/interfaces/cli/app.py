@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -74,6 +75,10 @@ def byheart(ctx: click.Context, flags: tuple[str, ...], folder: str | None) -> N
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code: 0 done, 1 nothing found, 2 usage, 3 refused, 4 conflict or busy, 5 environment."""
     as_object = "--json" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not make a command fail that has done its work.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     debug = os.environ.get("BYHEART_DEBUG") == "1"
     try:
         if "_BYHEART_COMPLETE" in os.environ:

@@ -91,7 +91,8 @@ def note(line: str) -> None:
 
 def put(value: object) -> None:
     """The result as JSON."""
-    sys.stdout.write(json.dumps(as_json(value), ensure_ascii=False, indent=2) + "\n")
+    unicode = (sys.stdout.encoding or "").casefold().replace("-", "").startswith("utf")
+    sys.stdout.write(json.dumps(as_json(value), ensure_ascii=not unicode, indent=2) + "\n")
 
 
 def problems(found: Iterable[Finding]) -> None:

@@ -51,7 +51,11 @@ def import_(
             frame.say(receipt_line(receipt))
         for line, why in done.skipped:
             frame.note(f"skipped line {line}: {why}")
-        stored = f"{done.passed} would be stored" if dry_run else f"{len(done.receipts)} stored"
+        stored = (
+            f"{done.passed} would be stored"
+            if dry_run
+            else f"{sum(each.action != 'unchanged' for each in done.receipts)} stored"
+        )
         frame.note(f"{stored}, {len(done.skipped)} skipped, {len(done.problems)} unreadable")
     return 0 if done.receipts or dry_run else 3
 

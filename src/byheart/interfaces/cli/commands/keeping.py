@@ -7,6 +7,7 @@ import platform
 import click
 
 from byheart import __version__
+from byheart.domain.errors import Refused
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import finding_line, table
 
@@ -23,6 +24,10 @@ def init(in_repo: bool, as_object: bool) -> None:
     it, and what was stored for this project so far moves there.
     """
     opened = frame.opened()
+    fixed = [key for key in ("paths.profile", "paths.rules") if opened.config.text(key)]
+    if in_repo and fixed:
+        where = opened.config.origins[fixed[0]]
+        raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
     ready = opened.memory.init(opened.in_repo if in_repo else None)
     if as_object:
         frame.put(ready)

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from byheart.domain.errors import BadInput
+from byheart.domain.errors import BadInput, NothingFound
 from byheart.domain.records import Kind, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
 from byheart.flows.asking import Request
@@ -66,7 +66,7 @@ def remember(
     TEXT is a sentence ("-" reads it from standard input). Rules and constraints go to memories.ndjson, preferences and
     lessons to memories.md. The scope is this project unless --global or the sentence says otherwise.
     """
-    sentence = sys.stdin.read() if text == ("-",) else " ".join(text)
+    sentence = sys.stdin.read().removeprefix("\ufeff") if text == ("-",) else " ".join(text)
     content: Value = _value(value)
     if issue or outcome or fix:
         if not (issue and fix):
@@ -109,7 +109,7 @@ def _value(text: str | None) -> Value:
         try:
             found: Value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"--value {text[:40]!r} is not valid JSON ({error})") from None
+            raise BadInput(f"--value is not valid JSON ({error})") from None
         return found
     return simple_value(text)
 
@@ -149,12 +149,19 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
     """
     opened = frame.opened()
-    hit = opened.memory.find(selector, scope=frame.scope_of(scope))
+    where = frame.scope_of(scope)
+    try:
+        hit = opened.memory.find(selector, scope=where)
+        question = f"Forget {statement(hit.record)!r} at {hit.path}:{hit.line}?"
+        selector, where = hit.id, hit.scope
+    except NothingFound:
+        # The history may still hold it; if not, forgetting says so.
+        question = f"Forget {selector!r} in the history?"
     if not as_object:
         frame.note(f"note: {CANNOT_UNDO}")
     if not yes and not as_object and sys.stdin.isatty():
-        click.confirm(f"Forget {statement(hit.record)!r} at {hit.path}:{hit.line}?", abort=True, err=True)
-    receipt = opened.memory.forget(hit.id, scope=hit.scope, reason=reason)
+        click.confirm(question, abort=True, err=True)
+    receipt = opened.memory.forget(selector, scope=where, reason=reason)
     if as_object:
         frame.put(receipt)
         return
