@@ -11,6 +11,7 @@ _ORDERS = r"(?:instructions?|prompts?|rules?|directions?|guidelines?|guidance|di
 _ONLY_ORDERS = r"(?:instructions?|prompts?|directives?|guardrails?|safeguards?|system\s{1,3}messages?)"
 _LOOT = r"(?:credentials?|secrets?|tokens?|passwords?|keys?|\.env|env(?:ironment)?\s{1,3}variables?|file\s{1,3}contents?|conversations?|chats?|history|memor(?:y|ies)|transcripts?|source\s{1,3}code|(?:user|private|personal|sensitive|all)\s{1,3}(?:data|info\w*|files)|the\s{1,3}file)"
 
+_SENDING = ("send", "post", "upload", "forward", "exfiltrat", "transmit", "email", "leak", "copy", "report")
 _COMMANDING = "reads like an instruction to the agent, not like a preference"
 
 
@@ -83,30 +84,12 @@ def instruction_rules() -> list[Rule]:
         _instruction(
             "exfiltration",
             rf"(?i)\b(?:send|post|upload|forward|exfiltrate|transmit|email|leak|copy|report)\w{{0,3}}\s{{1,3}}(?:[\w./-]+[\s,]{{1,3}}){{0,4}}?{_LOOT}[\s,]{{1,3}}(?:[\w./-]+[\s,]{{1,3}}){{0,6}}?(?:to|via|through|at)\s{{1,3}}(?:\w+\s{{1,3}}){{0,3}}?(?:https?://|ftp://|[\w.+-]+@[\w-]+\.[a-z]{{2,}}|attacker|external\s{{1,3}}server|webhook)",
-            "send",
-            "post",
-            "upload",
-            "forward",
-            "exfiltrat",
-            "transmit",
-            "email",
-            "leak",
-            "copy",
-            "report",
+            *_SENDING,
         ),
         _instruction(
             "outbound",
             r"(?i)\b(?:send|post|upload|forward|exfiltrate|transmit|email|leak|copy|report)\w{0,3}\s{1,3}(?:\w+[\s,]{1,3}){0,8}?(?:to|via|through|at)\s{1,3}(?:\w+\s{1,3}){0,3}?(?:https?://|ftp://|[\w.+-]+@[\w-]+\.[a-z]{2,}|attacker|external\s{1,3}server|webhook)",
-            "send",
-            "post",
-            "upload",
-            "forward",
-            "exfiltrat",
-            "transmit",
-            "email",
-            "leak",
-            "copy",
-            "report",
+            *_SENDING,
             weak=True,
         ),
         _instruction(
