@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from byheart.adapters.files.disk import DiskFiles
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope
-from byheart.domain.roots import Place, Root
+from byheart.domain.roots import Place
 from byheart.flows.asking import Request
 from byheart.memory import Memory
 from byheart.wiring import Opened, Surroundings, open_memory
@@ -51,11 +50,6 @@ class SharedFiles(DiskFiles):
     def append(self, place: Place, text: str, base: str | None) -> None:
         self._interrupt(place)
         super().append(place, text, base)
-
-    @contextmanager
-    def locked(self, root: Root) -> Iterator[None]:
-        with super().locked(root):
-            yield
 
 
 @dataclass

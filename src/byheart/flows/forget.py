@@ -7,6 +7,7 @@ from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError, NothingFound, Unsafe
 from byheart.domain.records import Placed, Record, Scope, leaves, spoken
 from byheart.domain.results import Hit, Receipt
+from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import commit
 from byheart.flows.desk import Desk, find_one, hits, opened
@@ -20,26 +21,27 @@ CANNOT_UNDO = "forgetting cannot be undone: the text also leaves the log and the
 
 def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt:
     """Remove exactly one record. Raises Ambiguous or NothingFound, and then nothing is changed."""
-    findings = [each for each in desk.scanner.findings(reason) if each.severity != "command"]
+    findings = [each for each in desk.scanner.findings(reason) if each.severity not in ("command", "weak")]
     if findings:
         raise Unsafe(findings, "the reason")
     try:
         hit = find_one(desk, selector, scope)
     except NothingFound:
-        past = _only_in_log(desk, selector, scope)
+        past = _only_in_log(desk, selector, scope, reason)
         if past is None:
             raise
         return past
     root = desk.roots[hit.scope]
     texts = _texts(hit.record)
     stone = _stone(desk, hit.record, reason)
-    copies = 0
+    copies, buried = 0, False
 
     def clear_copies() -> None:
-        nonlocal copies
+        nonlocal copies, buried
         # Tombstone first, copies next, the record last: a crash in between leaves nothing that could bring it back.
-        if not copies:
+        if not buried:
             ledger.bury(desk, root, stone)
+            buried = True
         copies += ledger.scrub(desk, root, hit.id, texts)
 
     def decide(document: Document) -> Decision:
@@ -47,13 +49,10 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         return Decision(changes=(drop,), action="forgotten", record=Record(text=""))
 
     done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
-    # One lock at a time: another scope's history may repeat the text, as a thing undone or moved.
-    for other in desk.roots.values():
-        if other is not root:
-            with desk.files.locked(other):
-                copies += ledger.scrub(desk, other, hit.id, texts)
+    elsewhere, failures = _scrubbed_elsewhere(desk, root, hit, texts)
+    copies += elsewhere
     notes = [f"removed from {copies} places in log and backups as well"] if copies else []
-    notes += [*done.notes, *_remaining(desk, texts)]
+    notes += [*done.notes, *failures, *_remaining(desk, texts)]
     return Receipt(
         id=done.id,
         action="forgotten",
@@ -65,6 +64,20 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         line=hit.line,
         notes=(*notes, CANNOT_UNDO),
     )
+
+
+def _scrubbed_elsewhere(desk: Desk, root: Root, hit: Hit, texts: list[str]) -> tuple[int, list[str]]:
+    """Clear the other scopes' histories, which may repeat the text as a thing undone; one lock at a time."""
+    count, failures = 0, []
+    for other in desk.roots.values():
+        try:
+            if other is not root and desk.files.read(other.own(ledger.LOG)).text is not None:
+                with desk.files.locked(other):
+                    count += ledger.scrub(desk, other, hit.id, texts)
+        except ByheartError as error:
+            # The record itself is gone; that must not be reported as a failure.
+            failures.append(f"the {other.scope.value} history could not be cleared: {error}")
+    return count, failures
 
 
 def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
@@ -81,7 +94,7 @@ def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
     )
 
 
-def _only_in_log(desk: Desk, selector: str, scope: Scope | None) -> Receipt | None:
+def _only_in_log(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
     """Forget what the files no longer hold but the log still does: something undone, or replaced."""
     for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
         with desk.files.locked(root):
@@ -90,7 +103,7 @@ def _only_in_log(desk: Desk, selector: str, scope: Scope | None) -> Receipt | No
                 for record in (ledger.from_fields(side) for side in sides):
                     if selector not in (entry.handle, record.key) and normalised(selector) != normalised(record.text):
                         continue
-                    ledger.bury(desk, root, _stone(desk, record, "user asked"))
+                    ledger.bury(desk, root, _stone(desk, record, reason))
                     count = ledger.scrub(desk, root, entry.handle or "", _texts(record))
                     return Receipt(
                         id="",
