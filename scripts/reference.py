@@ -30,6 +30,10 @@ def commands() -> Iterator[str]:
         inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
         yield f"### byheart {name}\n"
         yield "```text\n" + command.get_help(inner) + "\n```\n"
+        for below, nested in command.commands.items() if isinstance(command, click.Group) else ():
+            lowest = click.Context(nested, info_name=below, parent=inner, max_content_width=100, terminal_width=100)
+            yield f"#### byheart {name} {below}\n"
+            yield "```text\n" + nested.get_help(lowest) + "\n```\n"
 
 
 def settings() -> Iterator[str]:

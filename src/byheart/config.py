@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byheart.domain.errors import BadSetting, Unreadable
+from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
 
 # importlib.resources would find it too, at the price of 20 ms of imports.
@@ -21,13 +24,14 @@ _OWN_VARIABLES = frozenset({"BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "B
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What one key may hold, and how a project may narrow it (None: not at all)."""
+    """What one key may hold, and how a project may narrow it (None: not at all). `form` names a text's own grammar."""
 
     kind: type
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
     narrow: str | None = None
+    form: str = "a path"
 
     def allowed(self) -> str:
         if self.kind is bool:
@@ -35,11 +39,13 @@ class Rule:
         if self.choices:
             return ", ".join(self.choices)
         if self.kind is str:
-            return "a path, or empty"
+            return f"{self.form}, or empty"
         return f"a number from {self.least:g} to {self.most:g}"
 
 
-_NOTEBOOKS = {"paths.profile": "memories.md", "paths.rules": "memories.ndjson"}
+_NOTEBOOKS = {"paths.profile": "memories.md", "paths.rules": "memories.ndjson", "paths.journal": "MEMORY.md"}
+CRON, ZONE = "a cron expression such as '0 3 * * *'", "a time zone such as Europe/Berlin"
+_MANY, _LONG = 10_000_000, 1_000_000_000
 KEYS: dict[str, Rule] = {
     "memory.enabled": Rule(kind=bool, narrow="off"),
     "profile.bullets": Rule(kind=int, least=1, most=15, narrow="lower"),
@@ -52,11 +58,41 @@ KEYS: dict[str, Rule] = {
     "store.log_entries": Rule(kind=int, least=10, most=1_000_000),
     "paths.profile": Rule(kind=str, narrow="inside"),
     "paths.rules": Rule(kind=str, narrow="inside"),
+    "paths.journal": Rule(kind=str, narrow="inside"),
     "paths.global_profile": Rule(kind=str),
     "paths.global_rules": Rule(kind=str),
+    "paths.global_journal": Rule(kind=str),
     "check.stale_days": Rule(kind=int, least=1, most=3650, narrow="lower"),
+    "journal.timezone": Rule(kind=str, form=ZONE),
+    "journal.session_memory_enabled": Rule(kind=bool, narrow="off"),
+    "journal.session_memory_cap": Rule(kind=int, least=200, most=1_000_000, narrow="lower"),
+    "journal.include_secrets_in_prompt": Rule(kind=bool, narrow="off"),
+    # A window throws lines out of a file, so a clone has no say in it.
+    "journal.memory_max_records": Rule(kind=int, least=0, most=_MANY),
+    "journal.memory_max_chars": Rule(kind=int, least=0, most=_LONG),
+    "journal.memory_archive_path": Rule(kind=str),
+    "journal.memory_compaction_enabled": Rule(kind=bool, narrow="off"),
+    "journal.memory_compaction_threshold_records": Rule(kind=int, least=0, most=_MANY),
+    "journal.memory_compaction_threshold_chars": Rule(kind=int, least=0, most=_LONG),
+    "journal.memory_compaction_min_age_days": Rule(kind=int, least=1, most=3650),
+    "journal.memory_compaction_schedule": Rule(kind=str, form=CRON),
+    "journal.memory_compaction_interval_ms": Rule(kind=int, least=60_000, most=31_536_000_000),
+    "journal.long_memory_path": Rule(kind=str),
+    "journal.include_long_memory_in_session": Rule(kind=bool, narrow="off"),
+    "journal.long_memory_max_chars": Rule(kind=int, least=500, most=1_000_000),
+    "journal.integrity_scan_every_ms": Rule(kind=int, least=0, most=31_536_000_000),
+    "journal.memory_size_warn_chars": Rule(kind=int, least=0, most=_LONG),
+    "journal.memory_embeddings_enabled": Rule(kind=bool),
+    "journal.memory_embeddings_max_records": Rule(kind=int, least=1, most=_MANY),
+    "journal.experience_store_enabled": Rule(kind=bool),
+    "journal.experience_store_path": Rule(kind=str),
+    "journal.experience_uniqueness_threshold": Rule(kind=float, least=0, most=1),
+    "journal.experience_max_count": Rule(kind=int, least=1, most=_MANY),
+    "journal.inject_experience_context": Rule(kind=bool, narrow="off"),
+    "journal.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000, narrow="lower"),
     "output.color": Rule(kind=str, choices=("auto", "always", "never")),
 }
+_JOURNAL = JournalSettings.__dataclass_fields__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +116,11 @@ class Config:
             stale_days=int(number("check.stale_days")),
             lock_seconds=number("store.lock_seconds"),
         )
+
+    @property
+    def journal(self) -> JournalSettings:
+        own = {name: self.values[f"journal.{name}"] for name in _JOURNAL if name != "stale_days"}
+        return JournalSettings(**own, stale_days=int(self.number("check.stale_days")))  # type: ignore[arg-type]
 
     def number(self, key: str) -> float:
         return float(self.values[key])
@@ -168,7 +209,23 @@ def _checked(origin: str, key: str, value: Setting) -> Setting:
         raise BadSetting(origin, key, f"has the unknown value {value!r}", rule.allowed())
     if rule.least is not None and rule.most is not None and not rule.least <= float(value) <= rule.most:
         raise BadSetting(origin, key, f"has the value {value!r}, which is out of range", rule.allowed())
+    if value and rule.form in (CRON, ZONE) and not _well_formed(rule.form, str(value)):
+        raise BadSetting(origin, key, f"has the value {value!r}, which cannot be understood", rule.allowed())
     return value
+
+
+def _well_formed(form: str, text: str) -> bool:
+    # Nearly nobody sets these, so nobody else pays for their grammar.
+    if form == CRON:
+        from byheart.policies.timing import cron
+
+        return cron(text) is not None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return bool(ZoneInfo(text).key)
+    except (ValueError, OSError, KeyError):
+        return False
 
 
 def _narrowed(origin: str, key: str, value: Setting, current: Setting) -> Setting:
@@ -243,3 +300,54 @@ def _parsed(origin: str, key: str, text: str) -> Setting:
     except (ValueError, KeyError):
         raise BadSetting(origin, key, f"has the value {text!r}, which is of the wrong kind", rule.allowed()) from None
     return _checked(origin, key, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """What another program's settings come to here, as values and as a TOML table, and what has no counterpart."""
+
+    values: Mapping[str, Setting]
+    ignored: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "[journal]\n" + "".join(self.lines) if self.values else ""
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"{key.removeprefix('journal.')} = {json.dumps(value)}\n" for key, value in self.values.items()]
+
+
+_ALIASES = {
+    "memory_compaction_max_records": "memory_compaction_threshold_records",
+    "memory_compaction_max_chars": "memory_compaction_threshold_chars",
+    "memory_compaction_schedule_cron": "memory_compaction_schedule",
+}
+
+
+def carried(origin: str, raw: object) -> Carried:
+    """The journal's settings in a configuration with `continuity` and `memory` sections, in their own spelling.
+
+    Raises BadSetting for a value that cannot be used here. Its daily logs are dated in UTC, so that comes along.
+    """
+    if not isinstance(raw, Mapping):
+        raise BadSetting(origin, "the file", "is not a JSON object", "an object with continuity and memory")
+    values: dict[str, Setting] = {}
+    ignored: list[str] = []
+    for section in ("continuity", "memory"):
+        content = raw.get(section)
+        if not isinstance(content, Mapping):
+            continue
+        for name, value in content.items():
+            snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", str(name)).lower()
+            key = f"journal.{_ALIASES.get(snake, snake)}"
+            if key not in KEYS:
+                ignored.append(f"{section}.{name}")
+            elif value is not None:
+                if not isinstance(value, str | int | float | bool):
+                    raise BadSetting(origin, f"{section}.{name}", "has a value of the wrong kind", KEYS[key].allowed())
+                values[key] = _checked(origin, key, value)
+    ignored += [str(name) for name in raw if name not in ("continuity", "memory")]
+    if values:
+        values.setdefault("journal.timezone", "UTC")
+    return Carried(values=values, ignored=tuple(ignored))

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from byheart.domain.documents import Settings
 from byheart.domain.records import Kind, Scope
 from byheart.domain.roots import Place
-from byheart.flows.desk import PROFILE, RULES, Desk, opened
+from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, opened
 
 if TYPE_CHECKING:
     from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry, Verdict
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
     from byheart.flows.asking import Request
+    from byheart.flows.fixing import Proposal
+    from byheart.flows.journal.store import MemoryStore
     from byheart.flows.overview import Page
     from byheart.flows.setup import Ready
 
@@ -29,6 +31,12 @@ class Memory:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+
+    def journal(self, scope: Scope = Scope.LOCAL) -> MemoryStore:
+        """The journal of a scope: append, read, hand over, keep up."""
+        from byheart.flows.journal.store import MemoryStore
+
+        return MemoryStore(self._desk, scope)
 
     def remember(self, request: Request) -> Receipt:
         """Store one memory where its kind belongs."""
@@ -141,23 +149,45 @@ class Memory:
             self._desk, place, fmt, to=to, scope=scope, dry_run=dry_run, forgotten_too=forgotten_too
         )
 
-    def export(self, target: str, *, scopes: Sequence[Scope] = BOTH) -> Conversion:
-        """Everything as one text."""
+    def export(self, target: str, *, scopes: Sequence[Scope] = BOTH, allow_secret: bool = False) -> Conversion:
+        """Everything as one text; records labelled secret only where that is asked for."""
         from byheart.flows import exchange
 
-        return exchange.export(self._desk, scopes, target)
+        return exchange.export(self._desk, scopes, target, with_secret=allow_secret)
 
-    def convert(self, place: Place, target: str, *, fmt: str | None = None) -> Conversion:
+    def convert(self, place: Place, target: str, *, fmt: str | None = None, allow_secret: bool = False) -> Conversion:
         """A file as a text in another format."""
         from byheart.flows import exchange
 
-        return exchange.convert(self._desk, place, fmt, target)
+        return exchange.convert(self._desk, place, fmt, target, with_secret=allow_secret)
 
     def check(self, place: Place | None = None, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Finding]:
         """What is wrong with the memory, or with one file."""
         from byheart.flows import checks
 
         return checks.check_file(self._desk, place) if place else checks.check(self._desk, scopes)
+
+    def proposals(self, *, scopes: Sequence[Scope] = BOTH) -> tuple[Sequence[Proposal], Sequence[Finding]]:
+        """Edits that would settle what is wrong, and the files that could not be read."""
+        from byheart.flows import fixing
+
+        return fixing.proposals(self._desk, scopes)
+
+    def fix(self, proposal: Proposal) -> Receipt:
+        """Make one of these edits."""
+        from byheart.flows import fixing
+
+        return fixing.apply(self._desk, proposal)
+
+    def is_upkeep_due(self) -> bool:
+        """Whether a scheduled compaction or scan of a journal should run; costs next to nothing where there is none."""
+        desk = self._desk
+        there = [scope for scope, root in desk.roots.items() if desk.files.size(root.documents[JOURNAL])]
+        if not there:
+            return False
+        from byheart.flows.journal import dueness
+
+        return any(any(dueness.due(desk, desk.roots[scope])) for scope in there)
 
     def doctor(self, machine: Sequence[Checkup]) -> Sequence[Checkup]:
         """How memory and machine stand."""

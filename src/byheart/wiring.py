@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from byheart import config as settings
 from byheart.adapters import projects
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.config import Config
+from byheart.dialects.journal import NAME as JOURNAL
+from byheart.dialects.journal import Journal, looks_like
 from byheart.dialects.triples import NAME as RULES
 from byheart.dialects.triples import Triples
 from byheart.dialects.yaml_block import NAME as PROFILE
@@ -19,14 +21,15 @@ from byheart.dialects.yaml_block import YamlBlock
 from byheart.domain.errors import BadInput, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, Scanner
 from byheart.domain.records import Scope
-from byheart.domain.reports import Checkup
 from byheart.domain.roots import Place, Project, Root
 from byheart.flows.desk import Desk
 from byheart.memory import Memory
 
-PROFILE_FILE, RULES_FILE = "memories.md", "memories.ndjson"
+PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
 SHARED_RULES = "~/.skill_master/memory/memories.ndjson"
+# A journal shows itself in its first records; a large one need not be read for that.
+_PEEK = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
     )
     limits = config.limits
     disk = files or DiskFiles(file_bytes=limits.file_bytes, lock_seconds=limits.lock_seconds)
-    dialects: dict[str, Dialect] = {PROFILE: YamlBlock(), RULES: Triples()}
+    dialects: dict[str, Dialect] = {PROFILE: YamlBlock(), RULES: Triples(), JOURNAL: Journal()}
     in_repo = {PROFILE: Place(project.folder, PROFILE_FILE), RULES: Place(project.folder, REPO_RULES)}
     roots = {
         Scope.LOCAL: _local(around, config, home, project, in_repo),
@@ -102,6 +105,8 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         clock=around.clock,
         token=lambda: os.urandom(4).hex(),
         salt=_salt(disk, home),
+        journal=config.journal,
+        zone=_zone(around, config),
     )
     usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
     chosen = set(roots[Scope.LOCAL].documents.values())
@@ -128,15 +133,55 @@ def _local(around: Surroundings, config: Config, home: str, project: Project, in
             documents[name] = in_repo[name]
         else:
             documents[name], rivals[name] = Place(home, f"{folder}/{file}"), in_repo[name]
+    documents[JOURNAL] = _journal(around, config, project, Place(home, f"{folder}/journal/{JOURNAL_FILE}"))
     return Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals)
 
 
+def _journal(around: Surroundings, config: Config, project: Project, usual: Place) -> Place:
+    """Where this project's MEMORY.md lies. A repository's own counts only where it is a journal: the name is common."""
+    chosen = config.text("paths.journal")
+    if chosen:
+        return _chosen(around, chosen, project.folder)
+    try:
+        opened = os.open(
+            os.path.join(project.folder, JOURNAL_FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
+    except OSError:
+        return usual
+    try:
+        head = os.read(opened, _PEEK).decode("utf-8", "replace")
+    except OSError:
+        return usual
+    finally:
+        os.close(opened)
+    return Place(project.folder, JOURNAL_FILE) if looks_like(head) else usual
+
+
+def _zone(around: Surroundings, config: Config) -> tzinfo | None:
+    """The journal's zone: as configured, else as TZ says, else None for the machine's own."""
+    name = config.text("journal.timezone") or around.environment.get("TZ", "").removeprefix(":")
+    if not name:
+        return None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        # TZ may be spelled in ways that only the C library reads, and it does.
+        return None
+
+
 def _global(around: Surroundings, config: Config, home: str) -> Root:
-    documents = {PROFILE: Place(home, f"global/{PROFILE_FILE}"), RULES: Place(home, f"global/{RULES_FILE}")}
+    documents = {
+        PROFILE: Place(home, f"global/{PROFILE_FILE}"),
+        RULES: Place(home, f"global/{RULES_FILE}"),
+        JOURNAL: Place(home, f"global/journal/{JOURNAL_FILE}"),
+    }
     shared = around.expanded(SHARED_RULES)
     if os.path.lexists(shared):
         documents[RULES] = _split(shared)
-    for name, key in ((PROFILE, "paths.global_profile"), (RULES, "paths.global_rules")):
+    chosen = ((PROFILE, "paths.global_profile"), (RULES, "paths.global_rules"), (JOURNAL, "paths.global_journal"))
+    for name, key in chosen:
         if config.text(key):
             documents[name] = _chosen(around, config.text(key), home)
     return Root(scope=Scope.GLOBAL, folder=Place(home, "global"), documents=documents)
@@ -177,34 +222,3 @@ def _salt(files: Files, home: str) -> Callable[[], bytes]:
         return (found or "").strip().encode()
 
     return salt
-
-
-def machine(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checkup]:
-    """What the machine says about itself: versions, the home folder, its modes and whether it can be written."""
-    found = [Checkup(subject=name, state="ok", detail=version) for name, version in versions]
-    home = opened.home
-    if not os.path.isdir(home):
-        found.append(Checkup(subject="home", state="ok", detail=f"{home} (not there yet)"))
-    else:
-        loose = [
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(home)
-            for name in names
-            if os.lstat(os.path.join(folder, name)).st_mode & 0o077
-        ]
-        state, detail = ("warning", f"{home}: other users can read {loose[0]}") if loose else ("ok", home)
-        if not os.access(home, os.W_OK):
-            state, detail = "failure", f"{home} cannot be written"
-        found.append(Checkup(subject="home", state=state, detail=detail))
-    found += [
-        Checkup(
-            subject="unused notebook",
-            state="warning",
-            detail=f"{path} is not read here; byheart import can bring it over",
-        )
-        for path in opened.shadowed
-    ]
-    project = opened.project
-    identity = project.remote or project.common_folder or project.folder
-    found.append(Checkup(subject="project", state="ok", detail=f"{project.id} ({identity})"))
-    return found

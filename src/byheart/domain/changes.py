@@ -10,9 +10,10 @@ from byheart.domain.records import Placed, Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add:
-    """A record that the file does not hold yet."""
+    """A record that the file does not hold yet; it becomes the last one unless it should stand before another."""
 
     record: Record
+    before: Placed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

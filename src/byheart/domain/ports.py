@@ -27,11 +27,14 @@ class Files(Protocol):
     """Text files under chosen folders.
 
     A write names the digest it was planned against and fails with Conflict when the file differs by then. A reader
-    sees the old text or the new one, never a mix. An append without a digest starts on a line of its own. Nothing outside
-    a place's base is read or written, and no link is followed below it.
+    sees the old text or the new one, never a mix. An append without a digest starts on a line of its own, follows the
+    file's line breaks and takes the same time however large the file is. Nothing outside a place's base is read or
+    written, and no link is followed below it.
     """
 
-    def read(self, place: Place) -> Snapshot: ...
+    def read(self, place: Place, most: int | None = None) -> Snapshot: ...
+
+    def size(self, place: Place) -> int | None: ...
 
     def write(self, place: Place, text: str, base: str) -> Snapshot: ...
 
@@ -42,6 +45,8 @@ class Files(Protocol):
     def names(self, folder: Place) -> list[str]: ...
 
     def locked(self, root: Root) -> AbstractContextManager[None]: ...
+
+    def claimed(self, root: Root, task: str) -> AbstractContextManager[bool]: ...
 
 
 class Scanner(Protocol):

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from byheart.domain.journal import Origin
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Triple = tuple[str, str, str]
@@ -16,6 +20,7 @@ CONFLICT = "conflict"
 class Kind(StrEnum):
     """What sort of memory a record is; the order of rules in a brief follows the last three."""
 
+    NOTE = "note"
     LESSON = "lesson"
     PREFERENCE = "preference"
     RULE = "rule"
@@ -70,10 +75,16 @@ class Record:
     tags: tuple[str, ...] = ()
     source: str | None = None
     added: date | None = None
+    origin: Origin | None = None
 
     @property
     def needs_confirmation(self) -> bool:
         return self.confidence is Confidence.LOW or NEEDS_CONFIRMATION in self.tags
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether its label keeps it in the store unless it is asked for by name."""
+        return self.origin is not None and self.origin.is_secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,16 @@ from datetime import date
 
 from byheart.domain.errors import BadInput, Refused, Unsafe
 from byheart.domain.records import Confidence, Kind, Record, Scope, Signal, Triple, Value, leaves, spoken
-from byheart.flows.desk import PROFILE, RULES, Desk
+from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk
 from byheart.policies import capture, merging, wording
 
-_ROUTES = {Kind.RULE: RULES, Kind.CONSTRAINT: RULES, Kind.PREFERENCE: PROFILE, Kind.LESSON: PROFILE}
+_ROUTES = {
+    Kind.RULE: RULES,
+    Kind.CONSTRAINT: RULES,
+    Kind.PREFERENCE: PROFILE,
+    Kind.LESSON: PROFILE,
+    Kind.NOTE: JOURNAL,
+}
 _MOST_PARTS, _MOST_TRIPLE, _MOST_TAG, _MOST_SOURCE, _MOST_KEY = 24, 120, 60, 200, 120
 # A request may wrap its memory in a few words ("add to memory that …").
 _WRAPPING = 200
@@ -82,8 +88,8 @@ def compose(request: Request) -> tuple[Record, Scope, str]:
     if name == RULES and triple is None:
         raise BadInput("a rule needs a sentence or --triple")
     record = Record(
-        text=sentence if name == RULES else spoken(value) or sentence,
-        kind=kind if name == PROFILE or kind in (Kind.RULE, Kind.CONSTRAINT) else Kind.PREFERENCE,
+        text=sentence if name != PROFILE else spoken(value) or sentence,
+        kind=kind if name != RULES or kind in (Kind.RULE, Kind.CONSTRAINT) else Kind.PREFERENCE,
         key=key,
         value=value,
         triple=triple,

@@ -12,14 +12,14 @@ from byheart.domain.reports import Checkup
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.flows import ledger
-from byheart.flows.desk import PROFILE, RULES, Desk, Opened, every
+from byheart.flows.desk import JOURNAL, NOTEBOOKS, PROFILE, Desk, Opened, every
 from byheart.flows.exchange import read_foreign
-from byheart.policies import foreign, forgetting, opposition
+from byheart.policies import forgetting, opposition
 
 
 def check(desk: Desk, scopes: Sequence[Scope]) -> list[Finding]:
     """Everything wrong with the files of these scopes; nothing is changed."""
-    documents, findings = every(desk, scopes, (PROFILE, RULES))
+    documents, findings = every(desk, scopes, NOTEBOOKS)
     for each in documents:
         if each.exists:
             findings += _about(desk, each)
@@ -35,13 +35,13 @@ def check_file(desk: Desk, place: Place) -> list[Finding]:
     text = desk.files.read(place).text or ""
     findings += _scanned(desk, place, text)
     if found.format in desk.dialects:
-        findings += _entries(desk, place, desk.dialects[foreign.detect(str(place), text)].parse(text))
+        findings += _entries(desk, place, desk.dialects[found.format].parse(text), found.format)
     return [replace(each, message=desk.scanner.redacted(each.message)) for each in findings]
 
 
 def _about(desk: Desk, each: Opened) -> list[Finding]:
     found = _scanned(desk, each.place, each.document.text)
-    found += _entries(desk, each.place, each.document)
+    found += _entries(desk, each.place, each.document, each.dialect.name)
     salt, stones = desk.salt(), ledger.tombstones(desk)
     for placed in each.document.placed:
         record = placed.record
@@ -62,7 +62,11 @@ def _scanned(desk: Desk, place: Place, text: str) -> list[Finding]:
     ]
 
 
-def _entries(desk: Desk, place: Place, document: Document) -> list[Finding]:
+def _entries(desk: Desk, place: Place, document: Document, name: str) -> list[Finding]:
+    if name == JOURNAL:
+        from byheart.flows.journal.scan import about_records
+
+        return about_records(desk, place, document)
     found = []
 
     def add(rule: str, line: int, message: str, severity: str = "warning") -> None:
@@ -111,7 +115,13 @@ def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
                 detail = f"{place}: {count} entr{'y' if count == 1 else 'ies'}"
                 issues = check(desk, [scope]) if name == PROFILE else problems
                 mine = [each for each in issues if each.place == str(place)]
-                state = "warning" if mine else "ok"
+                size, warn = len(documents[0].document.text), desk.journal.memory_size_warn_chars
+                large = name == JOURNAL and bool(warn) and size > warn
+                state = "warning" if mine or large else "ok"
+                if large:
+                    detail += (
+                        f", {size:,} characters (journal.memory_size_warn_chars is {warn:,}; byheart journal compact)"
+                    )
                 found.append(
                     Checkup(
                         subject=subject,

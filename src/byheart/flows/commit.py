@@ -72,7 +72,7 @@ def _attempt(
     private: bool,
 ) -> Committed:
     dialect, place = desk.dialects[name], root.documents[name]
-    snapshot = desk.files.read(place)
+    snapshot = desk.files.read(place, desk.most_bytes(name))
     rival = root.rivals.get(name)
     if snapshot.text is None and rival is not None and desk.files.read(rival).text is not None:
         # Somebody moved the notebook into the repository while we waited for the lock; a new one here would be hidden.
@@ -153,6 +153,8 @@ def verify(place: Place, before: Document, after: Document, changes: Sequence[Ch
 
 def as_meant(found: Record, wanted: Record) -> bool:
     """Whether a record reads back as it was meant, in all that its format can spell."""
+    if wanted.origin is not None:
+        return (found.origin, found.text) == (wanted.origin, wanted.text)
     if wanted.triple is not None:
         return (found.triple, found.text, found.kind, found.weight, found.tags) == (
             wanted.triple, wanted.text, wanted.kind, wanted.weight, wanted.tags,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from byheart.domain.documents import Document
 from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
+from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
 from byheart.domain.ports import Dialect, Files, Scanner
 from byheart.domain.records import Record, Scope, Value, leaves
@@ -17,12 +18,13 @@ from byheart.policies import forgetting
 from byheart.text.likeness import normalised
 from byheart.text.slugs import short_digest
 
-PROFILE, RULES = "yaml-block", "triples"
+PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
+NOTEBOOKS = (PROFILE, RULES, JOURNAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """The tools of one command. `roots` is ordered: the project's own first."""
+    """The tools of one command. `roots` is ordered: the project's own first. `zone` None is the machine's own."""
 
     files: Files
     scanner: Scanner
@@ -33,6 +35,12 @@ class Desk:
     clock: Callable[[], datetime]
     token: Callable[[], str]
     salt: Callable[[], bytes]
+    journal: JournalSettings
+    zone: tzinfo | None
+
+    def most_bytes(self, name: str) -> int | None:
+        """The largest file of a format that is read; None is the general limit."""
+        return self.journal.file_bytes if name == JOURNAL else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,7 @@ class Opened:
 def opened(desk: Desk, root: Root, name: str) -> Opened:
     """Read and parse one document; one that does not exist reads as the blank it would start from."""
     dialect, place = desk.dialects[name], root.documents[name]
-    snapshot = desk.files.read(place)
+    snapshot = desk.files.read(place, desk.most_bytes(name))
     text = snapshot.text if snapshot.text is not None else dialect.blank()
     return Opened(
         root=root, dialect=dialect, place=place, document=dialect.parse(text), exists=snapshot.text is not None
@@ -85,7 +93,7 @@ def hits(each: Opened) -> list[Hit]:
     seen: dict[str, int] = {}
     found = []
     for placed in each.document.placed:
-        handle = handle_of(each.root.scope, each.dialect.name, placed.record.key, placed.record.text)
+        handle = handle_of(each.root.scope, each.dialect.name, each.dialect.key_of(placed.record), placed.record.text)
         seen[handle] = seen.get(handle, 0) + 1
         unique = handle if seen[handle] == 1 else f"{handle}-{seen[handle]}"
         found.append(
@@ -103,7 +111,7 @@ def hits(each: Opened) -> list[Hit]:
 
 def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
     """A record's short name: the same on every machine and after every edit that keeps its key."""
-    return short_digest(scope.value, dialect, key if key is not None else normalised(text))
+    return short_digest(scope.value, dialect, key or normalised(text))
 
 
 def without_secrets(desk: Desk, found: Sequence[Hit]) -> list[Hit]:
@@ -169,7 +177,7 @@ def is_enabled(desk: Desk, root: Root) -> bool:
     return all(opened(desk, each, PROFILE).document.settings.enabled for each in roots.values())
 
 
-def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = (PROFILE, RULES)) -> Hit:
+def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = NOTEBOOKS) -> Hit:
     """The one record a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
     scopes = [scope] if scope else list(desk.roots)
     documents, _ = every(desk, scopes, names)

@@ -17,7 +17,7 @@ from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
-from byheart.flows.desk import PROFILE, RULES, Desk, every
+from byheart.flows.desk import JOURNAL, NOTEBOOKS, RULES, Desk, every
 from byheart.flows.write import forgotten_on, lost, remember
 from byheart.policies import foreign
 from byheart.policies.foreign import Foreign
@@ -25,7 +25,7 @@ from byheart.policies.foreign import Foreign
 
 def read_foreign(desk: Desk, place: Place, fmt: str | None) -> Foreign:
     """The records of a file in any format we know. Raises BadInput where it does not exist or has none of them."""
-    text = desk.files.read(place).text
+    text = desk.files.read(place, desk.journal.file_bytes if place.path.endswith(".md") else None).text
     if text is None:
         raise BadInput(f"{place} does not exist; name a file to read")
     return parse_foreign(desk, str(place), text, fmt)
@@ -79,6 +79,8 @@ def import_(
 ) -> Imported:
     """Store every record of a file that may be stored; the others are named with the reason. A dry run stores nothing."""
     found = read_foreign(desk, place, fmt)
+    if to == JOURNAL or (to is None and found.format == JOURNAL):
+        return _into_journal(desk, place, found, scope, dry_run=dry_run, forgotten_too=forgotten_too)
     receipts, skipped, passed = [], [], 0
     for line, record in found.records:
         name = to or (RULES if record.triple is not None and found.format != "sentences" else None)
@@ -99,6 +101,18 @@ def import_(
     if not found.records and not problems:
         raise NothingFound(f"{place} holds no memories")
     return Imported(receipts=tuple(receipts), skipped=tuple(skipped), problems=problems, passed=passed)
+
+
+def _into_journal(
+    desk: Desk, place: Place, found: Foreign, scope: Scope, *, dry_run: bool, forgotten_too: bool
+) -> Imported:
+    from byheart.flows.journal.importing import import_records
+
+    problems = tuple(_findings(desk, place, found))
+    if not found.records and not problems:
+        raise NothingFound(f"{place} holds no memories")
+    done = import_records(desk, found.records, scope, dry_run=dry_run, forgotten_too=forgotten_too)
+    return replace(done, problems=problems)
 
 
 def _request(record: Record, name: str | None, scope: Scope, *, verbatim: bool) -> Request:
@@ -128,17 +142,18 @@ def _signal(record: Record) -> Signal:
     return Signal.REPEATED if "repeat" in said else Signal.EXPLICIT
 
 
-def convert(desk: Desk, place: Place, fmt: str | None, target: str) -> Conversion:
+def convert(desk: Desk, place: Place, fmt: str | None, target: str, *, with_secret: bool = False) -> Conversion:
     """A file's records as a text in another format; nothing is written."""
     found = read_foreign(desk, place, fmt)
     problems = _findings(desk, place, found)
+    kept = _unlabelled([record for _, record in found.records], problems, with_secret=with_secret)
     if not found.records:
         raise (
             BadInput(f"{place} holds no memories that can be read")
             if problems
             else NothingFound(f"{place} holds no memories")
         )
-    done = _converted(desk, [record for _, record in found.records], target, problems)
+    done = _converted(desk, kept, target, problems)
     extra = []
     if found.settings != Settings():
         extra.append(("the file", ("settings",)))
@@ -147,13 +162,30 @@ def convert(desk: Desk, place: Place, fmt: str | None, target: str) -> Conversio
     return replace(done, lost=(*done.lost, *extra))
 
 
-def export(desk: Desk, scopes: Sequence[Scope], target: str) -> Conversion:
-    """All records of these scopes as one text."""
-    documents, problems = every(desk, scopes, (PROFILE, RULES))
+def export(desk: Desk, scopes: Sequence[Scope], target: str, *, with_secret: bool = False) -> Conversion:
+    """All records of these scopes as one text; those labelled secret only where that is asked for."""
+    documents, problems = every(desk, scopes, NOTEBOOKS)
     records = [placed.record for each in documents for placed in each.document.placed]
+    secret = sum(record.is_secret for record in records)
+    if secret and not with_secret:
+        records = [record for record in records if not record.is_secret]
+        message = (
+            f"{secret} record{'' if secret == 1 else 's'} labelled secret left out; --allow-secret exports them too"
+        )
+        problems.append(Finding(rule="labelled-secret", message=message, severity="note"))
     if not records:
         raise NothingFound("there are no memories to export")
     return _converted(desk, records, target, problems)
+
+
+def _unlabelled(records: list[Record], problems: list[Finding], *, with_secret: bool) -> list[Record]:
+    """The records without those labelled secret, and a word about that, unless they are asked for."""
+    secret = sum(record.is_secret for record in records)
+    if with_secret or not secret:
+        return records
+    message = f"{secret} record{'' if secret == 1 else 's'} labelled secret left out; --allow-secret takes them along"
+    problems.append(Finding(rule="labelled-secret", message=message, severity="note"))
+    return [record for record in records if not record.is_secret]
 
 
 def _converted(desk: Desk, records: list[Record], target: str, problems: list[Finding]) -> Conversion:

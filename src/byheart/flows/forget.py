@@ -10,7 +10,7 @@ from byheart.domain.results import Hit, Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import commit
-from byheart.flows.desk import Desk, find_one, hits, opened
+from byheart.flows.desk import JOURNAL, Desk, find_one, hits, opened
 from byheart.policies import forgetting, wording
 from byheart.policies.forgetting import Tombstone
 from byheart.policies.merging import Decision
@@ -43,6 +43,10 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
             ledger.bury(desk, root, stone)
             buried = True
         copies += ledger.scrub(desk, root, hit.id, texts)
+        if hit.dialect == JOURNAL:
+            from byheart.flows.journal.purge import purge
+
+            copies += purge(desk, root, hit.record)
 
     def decide(document: Document) -> Decision:
         drop = Drop(old=_still_there(document, hit), reason=reason, named=stone.key is not None)
@@ -51,7 +55,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
     elsewhere, failures = _scrubbed_elsewhere(desk, root, hit, texts)
     copies += elsewhere
-    notes = [f"removed from {copies} places in log and backups as well"] if copies else []
+    notes = [f"removed from {copies} other places as well"] if copies else []
     notes += [*done.notes, *failures, *_remaining(desk, texts)]
     return Receipt(
         id=done.id,
@@ -142,7 +146,7 @@ def _remaining(desk: Desk, texts: list[str]) -> list[str]:
     for root in desk.roots.values():
         for name in root.documents:
             try:
-                text = desk.files.read(root.documents[name]).text
+                text = desk.files.read(root.documents[name], desk.most_bytes(name)).text
             except ByheartError:
                 continue
             if text is None or not any(needle in text for needle in texts):

@@ -11,7 +11,7 @@ from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import as_meant, verify
-from byheart.flows.desk import Desk
+from byheart.flows.desk import JOURNAL, Desk
 from byheart.flows.ledger import Entry
 from byheart.text.slugs import content_digest
 
@@ -26,8 +26,8 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
     root, found, entry = _wanted(desk, receipt, scope)
     _refuse(root, found, entry)
     with desk.files.locked(root):
-        snapshot = desk.files.read(entry.place)
-        exact = snapshot.digest == entry.after
+        snapshot = desk.files.read(entry.place, desk.most_bytes(entry.dialect))
+        exact = bool(entry.after) and snapshot.digest == entry.after
         if exact and not entry.before:
             desk.files.remove(entry.place, snapshot.digest)
             after = ""
@@ -47,6 +47,8 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
             undoes=entry.id,
         )
         ledger.record(desk, root, done)
+        if entry.dialect == JOURNAL and entry.turns:
+            _unlog(desk, root, entry)
     ending = "the file is as it was before" if exact else "what changed since then is kept"
     return Receipt(
         id=done.id,
@@ -60,6 +62,15 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
     )
 
 
+def _unlog(desk: Desk, root: Root, entry: Entry) -> None:
+    """What is taken back from MEMORY.md also leaves the daily logs, or the next session would be told it all the same."""
+    from byheart.flows.journal.purge import unlog
+
+    for turn in entry.turns or []:
+        if turn["was"] is None and turn["now"] is not None:
+            unlog(desk, root, ledger.from_fields(turn["now"]))
+
+
 def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root, list[Entry], Entry]:
     """The named change, or the newest one, of all scopes or of one, that has not been taken back."""
     newest: list[tuple[str, Root, list[Entry], Entry]] = []
@@ -70,7 +81,11 @@ def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root,
             if each.id == receipt:
                 return root, found, each
         here = set(root.documents.values())
-        left = [each for each in found if not each.undoes and each.id not in undone and each.place in here]
+        left = [
+            each
+            for each in found
+            if not each.undoes and each.id not in undone and each.place in here and not each.is_notice
+        ]
         if left:
             newest.append((left[-1].at, root, found, left[-1]))
     if receipt is not None:

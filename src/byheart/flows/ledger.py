@@ -10,6 +10,7 @@ from datetime import date
 from typing import TypedDict
 
 from byheart.domain.errors import NotUndoable
+from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, leaves
 from byheart.domain.reports import LogEntry
 from byheart.domain.roots import Place, Root
@@ -55,6 +56,12 @@ class Entry:
     undoes: str | None = None
     scrubbed: bool = False
     setting: list[str | bool] | None = None
+    note: str = ""
+
+    @property
+    def is_notice(self) -> bool:
+        """Whether it only says what happened (a compaction that was skipped or failed): there is nothing to undo."""
+        return bool(self.note) and self.backup is None and self.pieces is None and not self.scrubbed
 
     @property
     def place(self) -> Place:
@@ -62,7 +69,7 @@ class Entry:
 
     @property
     def undoable(self) -> bool:
-        return not self.scrubbed and (self.pieces is not None or self.backup is not None)
+        return not self.scrubbed and (self.pieces is not None or self.backup is not None or bool(self.turns))
 
 
 _NAMES = {each.name for each in fields(Entry)}
@@ -189,13 +196,34 @@ def bury(desk: Desk, root: Root, tombstone: Tombstone) -> None:
     desk.files.append(root.own(FORGOTTEN), _line(asdict(tombstone)), None)
 
 
-def back_up(desk: Desk, root: Root, place: Place, text: str) -> str:
-    """Keep a copy of a file's whole text; the name to find it by."""
+def backup_name(desk: Desk, place: Place) -> str:
+    """A name for a new backup of a file."""
     stamp = desk.clock().strftime("%Y%m%dT%H%M%SZ")
-    name = f"{stamp}-{desk.token()}-{place.path.rsplit('/', 1)[-1]}"
+    return f"{stamp}-{desk.token()}-{place.path.rsplit('/', 1)[-1]}"
+
+
+def back_up(desk: Desk, root: Root, place: Place, text: str, name: str | None = None) -> str:
+    """Keep a copy of a file's whole text; the name to find it by."""
+    name = name or backup_name(desk, place)
     folder = root.own(BACKUP)
     desk.files.write(Place(folder.base, f"{folder.path}/{name}"), text, "")
     return name
+
+
+def drop_backup(desk: Desk, root: Root, name: str) -> None:
+    """Remove one backup, if it is there."""
+    folder = root.own(BACKUP)
+    place = Place(folder.base, f"{folder.path}/{name}")
+    held = desk.files.read(place)
+    if held.text is not None:
+        desk.files.remove(place, held.digest)
+
+
+def drop_backups(desk: Desk, root: Root, action: str, but: str | None) -> None:
+    """Remove the backups that changes of one sort made, all but one: each is as large as the file itself."""
+    for entry in entries(desk, root):
+        if entry.action == action and entry.backup and entry.backup != but:
+            drop_backup(desk, root, entry.backup)
 
 
 def restored(desk: Desk, root: Root, name: str) -> str:
@@ -216,8 +244,34 @@ def as_fields(each: Record | None) -> dict[str, Value] | None:
         "triple": list(each.triple) if each.triple else None, "weight": each.weight,
         "confidence": each.confidence.value if each.confidence else None, "tags": list(each.tags),
         "source": each.source, "added": each.added.isoformat() if each.added else None,
+        "origin": _origin_fields(each.origin) if each.origin else None,
     }  # fmt: skip
     return {name: value for name, value in raw.items() if value is not None and value != []}
+
+
+def _origin_fields(origin: Origin) -> dict[str, Value]:
+    return {
+        "id": origin.id, "session": origin.session, "category": origin.category, "channel": origin.channel,
+        "certainty": origin.certainty, "timestamp": origin.timestamp, "sensitivity": origin.sensitivity.value,
+    }  # fmt: skip
+
+
+def _origin(raw: object) -> Origin | None:
+    if not isinstance(raw, dict):
+        return None
+    names = ("id", "session", "category", "channel", "sensitivity")
+    if not all(isinstance(raw.get(name), str) for name in names) or raw["sensitivity"] not in tuple(Sensitivity):
+        raise ValueError("an origin lacks a field, or has one that is not known")
+    stamp, certainty = raw.get("timestamp"), raw.get("certainty")
+    return Origin(
+        id=raw["id"],
+        session=raw["session"],
+        category=raw["category"],
+        channel=raw["channel"],
+        certainty=certainty if isinstance(certainty, int | float) else None,
+        timestamp=stamp if isinstance(stamp, str) else None,
+        sensitivity=Sensitivity(raw["sensitivity"]),
+    )
 
 
 def from_fields(raw: object) -> Record:
@@ -253,6 +307,7 @@ def from_fields(raw: object) -> Record:
         tags=tuple(str(tag) for tag in tags),
         source=raw.get("source"),
         added=date.fromisoformat(raw["added"][:10]) if raw.get("added") else None,
+        origin=_origin(raw.get("origin")),
     )
 
 
@@ -282,10 +337,15 @@ def _summary(entry: Entry) -> str:
         return f"undid {entry.undoes}"
     if entry.setting:
         return f"{entry.setting[0]} {'on' if entry.setting[1] else 'off'}"
+    if entry.note:
+        return entry.note
     if entry.backup:
         return f"recovered; backup {entry.backup}"
     last: dict[str, Value] = {}
     for turn in entry.turns or []:
         last = turn["now"] or turn["was"] or last
+    origin = last.get("origin")
+    if isinstance(origin, dict) and origin.get("sensitivity") == Sensitivity.SECRET:
+        return "(labelled secret)"
     text, key = str(last.get("text", "")), str(last.get("key") or "")
     return f"{key}: {text}" if key and "|" not in key else text

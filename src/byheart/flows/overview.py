@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from byheart.domain.changes import Splice, spliced
+from byheart.domain.documents import Document
 from byheart.domain.errors import Environment, Unnatural
+from byheart.domain.journal import COMPACTION
 from byheart.domain.records import Kind, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
 from byheart.flows.desk import (
+    NOTEBOOKS,
     PROFILE,
     RULES,
     Desk,
@@ -37,8 +41,10 @@ class Page:
 
 def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> Listing:
     """The records that fit a query, best first."""
-    documents, problems = every(desk, scopes, (PROFILE, RULES))
-    found = ranking.found(query, [hit for each in documents for hit in _noted(each)], most)
+    documents, problems = every(desk, scopes, NOTEBOOKS)
+    # Summaries hold a bit of everything and would win nearly every search; what they sum up is in the archive.
+    heard = [hit for each in documents for hit in _noted(each) if not _kept_back(hit.record)]
+    found = ranking.found(query, heard, most)
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
 
 
@@ -49,9 +55,15 @@ def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kin
         hit
         for each in documents
         for hit in _noted(each)
-        if (kind is None or hit.record.kind is kind) and (tag is None or tag in hit.record.tags)
+        if not hit.record.is_secret
+        and (kind is None or hit.record.kind is kind)
+        and (tag is None or tag in hit.record.tags)
     ]
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
+
+
+def _kept_back(record: Record) -> bool:
+    return record.origin is not None and (record.is_secret or record.origin.category == COMPACTION)
 
 
 def _noted(each: Opened) -> list[Hit]:
@@ -78,11 +90,17 @@ def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
                     dialect=name,
                     path=str(place),
                     exists=document.exists if document else True,
-                    text=desk.scanner.redacted(document.document.text) if document and document.exists else "",
+                    text=desk.scanner.redacted(_page(document.document)) if document and document.exists else "",
                     problems=tuple(problems),
                 )
             )
     return pages
+
+
+def _page(document: Document) -> str:
+    """A document's text, without the records whose label keeps them in the store."""
+    hidden = [Splice(each.start, each.end, "- (labelled secret)") for each in document.placed if each.record.is_secret]
+    return spliced(document.text, hidden)
 
 
 def show_one(desk: Desk, selector: str, scope: Scope | None) -> Hit:

@@ -16,7 +16,7 @@ from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
 from byheart.flows.commit import Committed, commit
-from byheart.flows.desk import PROFILE, RULES, Desk, cleaned, find_one, handle_of, is_enabled, opened
+from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, cleaned, find_one, handle_of, is_enabled, opened
 from byheart.policies import capture, forgetting, merging
 from byheart.policies.merging import Decision
 
@@ -27,6 +27,10 @@ def remember(desk: Desk, request: Request) -> Receipt:
     root = desk.roots[scope]
     if not request.asked:
         candidate = _captured(desk, root, candidate, request)
+    if name == JOURNAL:
+        from byheart.flows.journal.remembering import noted
+
+        return noted(desk, scope, candidate, request, lost(desk.dialects[name].keeps, candidate, request.given))
     dialect = desk.dialects[name]
     spelt = _spelt(dialect, candidate)
     key = dialect.key_of(spelt)
@@ -142,7 +146,7 @@ def lost(keeps: frozenset[str], record: Record, given: frozenset[str] = frozense
         "value": "value" in given and record.value is not None,
     }
     missing = [name for name, present in has.items() if present and name not in keeps]
-    if "confidence" in keeps and record.kind in (Kind.RULE, Kind.CONSTRAINT):
+    if "confidence" in keeps and (record.kind is Kind.CONSTRAINT or (record.kind is Kind.RULE and "value" in keeps)):
         missing.append("kind")
     return tuple(missing)
 

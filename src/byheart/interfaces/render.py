@@ -10,7 +10,7 @@ from byheart.domain.records import Kind, Record
 from byheart.domain.results import Finding, Hit, Receipt
 from byheart.text.unicode import visible
 
-NOTEBOOK_NAMES = {"yaml-block": "memories.md", "triples": "memories.ndjson"}
+NOTEBOOK_NAMES = {"yaml-block": "memories.md", "triples": "memories.ndjson", "journal": "MEMORY.md"}
 _VERBS = {
     "added": "Saved",
     "reinforced": "Reinforced",
@@ -21,6 +21,7 @@ _VERBS = {
     "forgotten": "Forgotten",
     "undone": "Undone",
     "switched": "Changed",
+    "fixed": "Fixed",
 }
 
 
@@ -73,6 +74,17 @@ def hit_line(hit: Hit) -> str:
     return f"{hit.id}  {statement(record)}  ({', '.join(marks)}){note}"
 
 
+def journal_line(hit: Hit) -> str:
+    """A journal record: its handle, when and of which sort, and what it says."""
+    record, origin = hit.record, hit.record.origin
+    text = visible(" ".join(record.text.split()))
+    if origin is None:
+        return f"{hit.id}  {text}"
+    label = f", {origin.sensitivity.value}" if origin.is_secret else ""
+    when = visible((origin.timestamp or "")[:16].replace("T", " "))
+    return f"{hit.id}  {when}  {text}  ({visible(origin.category)}, {visible(origin.session)}{label})"
+
+
 def record_lines(hit: Hit) -> list[str]:
     """A record in full, a field a line."""
     record = hit.record
@@ -87,6 +99,11 @@ def record_lines(hit: Hit) -> list[str]:
         ("tags", ", ".join(record.tags) or None),
         ("source", record.source),
         ("added", record.added),
+        ("id", record.origin.id if record.origin else None),
+        ("category", record.origin.category if record.origin else None),
+        ("session", record.origin.session if record.origin else None),
+        ("at", record.origin.timestamp if record.origin else None),
+        ("sensitivity", record.origin.sensitivity.value if record.origin else None),
         ("scope", hit.scope.value),
         ("stands at", f"{hit.path}:{hit.line}"),
     ]

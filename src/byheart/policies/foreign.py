@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from byheart.domain.documents import Deletion, Problem, Settings
+from byheart.domain.journal import DECISION, LEARNED, NOTE, USER_PREFERENCE, Origin
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, spoken
 from byheart.policies import wording
 from byheart.text.patterns import deferred
-from byheart.text.slugs import slug
+from byheart.text.slugs import content_digest, slug, uuid_of
 
-FORMATS = ("yaml-block", "triples", "triples-verbose", "sentences", "json")
+FORMATS = ("yaml-block", "triples", "journal", "triples-verbose", "sentences", "json")
 _LONGEST = 4000
+_CATEGORIES = {
+    Kind.LESSON: LEARNED,
+    Kind.PREFERENCE: USER_PREFERENCE,
+    Kind.RULE: DECISION,
+    Kind.CONSTRAINT: DECISION,
+    Kind.NOTE: NOTE,
+}
+_CERTAINTY = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.8, Confidence.LOW: 0.4}
+_JOURNAL = deferred(r"^[ \t]*- \{.*\"(?:sessionId|provenance)\"", re.MULTILINE)
 _BULLET = deferred(r"^\s*(?:[-*+]|\d+[.)])\s+")
 
 
@@ -43,6 +54,8 @@ def detect(name: str, text: str) -> str:
         return (
             "triples-verbose" if '"triple"' in first or '"canonical"' in first or '"dedupe_key"' in first else "triples"
         )
+    if _JOURNAL.search(text):
+        return "journal"
     if "saved_memory" in text:
         return "yaml-block"
     return "triples" if name.endswith((".ndjson", ".jsonl")) else "yaml-block" if not head else "sentences"
@@ -110,7 +123,10 @@ def sentences(text: str) -> Foreign:
 
 
 def fitted(record: Record, dialect: str, taken: Sequence[str] = ()) -> Record:
-    """The record with what the target format needs and it may lack: a triple, or a key and a value."""
+    """The record with what the target format needs and it may lack: a triple, an origin, or a key and a value."""
+    if dialect == "journal":
+        text = record.text if record.triple or not record.key else _sentence(record)
+        return record if record.origin else replace(record, text=text, origin=_origin(record, text))
     if dialect == "triples":
         kind = record.kind if record.kind in (Kind.RULE, Kind.CONSTRAINT) else Kind.PREFERENCE
         text = record.text if record.triple or not record.key else _sentence(record)
@@ -128,6 +144,17 @@ def fitted(record: Record, dialect: str, taken: Sequence[str] = ()) -> Record:
                   triple=record.triple, weight=record.weight, tags=record.tags,
                   confidence=record.confidence or Confidence.MEDIUM, source=record.source or "imported",
                   added=record.added)  # fmt: skip
+
+
+def _origin(record: Record, text: str) -> Origin:
+    """Where a record came from, as far as it says; its id is made from its text, so that it stays the same."""
+    return Origin(
+        id=uuid_of(content_digest(f"{record.key}\x1f{text}")),
+        category=_CATEGORIES[record.kind],
+        channel=(record.source or "imported")[:80],
+        certainty=_CERTAINTY.get(record.confidence) if record.confidence else None,
+        timestamp=f"{record.added.isoformat()}T00:00:00.000Z" if record.added else None,
+    )
 
 
 def _sentence(record: Record) -> str:

@@ -51,10 +51,11 @@ def spelled(deletions: Iterable[Deletion], key: str | None, texts: Sequence[str]
 
 
 def meant(selector: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The records a selector names: by handle, else by key, else by their whole text. Never by a part of it."""
+    """The records a selector names: by handle, else by id or key, else by their whole text. Never by a part of it."""
     folded = normalised(selector)
     for matches in (
         [hit for hit in hits if hit.id == selector],
+        [hit for hit in hits if hit.record.origin is not None and hit.record.origin.id == selector],
         [hit for hit in hits if hit.record.key is not None and hit.record.key == selector],
         [hit for hit in hits if hit.record.key is not None and hit.record.key.casefold() == selector.casefold()],
         [hit for hit in hits if folded and normalised(hit.record.text) == folded],

@@ -11,7 +11,7 @@ from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kin
 from byheart.policies import opposition
 from byheart.text.likeness import normalised
 
-_STRICTNESS = (Kind.LESSON, Kind.PREFERENCE, Kind.RULE, Kind.CONSTRAINT)
+_STRICTNESS = (Kind.NOTE, Kind.LESSON, Kind.PREFERENCE, Kind.RULE, Kind.CONSTRAINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +134,11 @@ def confirmed(old: Placed) -> Decision:
         changes = (Replace(old=old, new=after),) if tags != before.tags else ()
         notes = () if changes else ("rules have no confidence; remember it again to give it more weight",)
         return Decision(changes=changes, action="confirmed" if changes else "unchanged", record=after, notes=notes)
+    if before.origin is not None:
+        if before.origin.certainty == 1:
+            return Decision(changes=(), action="unchanged", record=before, notes=("it was confirmed already",))
+        after = replace(before, confidence=Confidence.HIGH, origin=replace(before.origin, certainty=1))
+        return Decision(changes=(Replace(old=old, new=after),), action="confirmed", record=after)
     source = before.source if before.source and "confirmed" in before.source else Signal.CONFIRMED.value
     if before.confidence is Confidence.HIGH and tags == before.tags:
         return Decision(changes=(), action="unchanged", record=before, notes=("it was confirmed already",))

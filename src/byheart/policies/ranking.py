@@ -11,7 +11,7 @@ from byheart.domain.records import Kind, Placed
 from byheart.domain.results import Hit
 from byheart.text.likeness import content_words, normalised
 
-_PRIORITY = {Kind.CONSTRAINT: 3, Kind.RULE: 2, Kind.PREFERENCE: 1, Kind.LESSON: 0}
+_PRIORITY = {Kind.CONSTRAINT: 3, Kind.RULE: 2, Kind.PREFERENCE: 1, Kind.LESSON: 0, Kind.NOTE: -1}
 
 
 def rule_order(placed: Placed) -> tuple[int, int, int]:

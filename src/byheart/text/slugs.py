@@ -32,3 +32,9 @@ def content_digest(text: str) -> str:
 def short_digest(*parts: str) -> str:
     """Eight hexadecimal digits that stand for these texts."""
     return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def uuid_of(digits: str) -> str:
+    """A random UUID made from 32 random hexadecimal digits."""
+    marked = f"{digits[:12]}4{digits[13:16]}{'89ab'[int(digits[16], 16) % 4]}{digits[17:32]}"
+    return f"{marked[:8]}-{marked[8:12]}-{marked[12:16]}-{marked[16:20]}-{marked[20:]}"

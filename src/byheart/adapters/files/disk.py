@@ -17,7 +17,7 @@ from byheart.adapters.files.containment import (
     open_folder,
     parts,
 )
-from byheart.domain.errors import Conflict, Unreadable, Unwritable
+from byheart.domain.errors import Busy, Conflict, Unreadable, Unwritable
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place, Root
 
@@ -34,19 +34,35 @@ class DiskFiles:
         self._file_bytes = file_bytes
         self._lock_seconds = lock_seconds
 
-    def read(self, place: Place) -> Snapshot:
-        """The file's text and digest; an absent file is a snapshot without text."""
+    def read(self, place: Place, most: int | None = None) -> Snapshot:
+        """The file's text and digest; an absent file is a snapshot without text. `most` is the limit in bytes."""
         names = parts(place)
         folder = open_folder(place, names[:-1], create=False)
         if folder is None:
             return Snapshot(None, "")
         try:
-            content = self._content(place, folder, names[-1])
+            content = self._content(place, folder, names[-1], most)
         finally:
             os.close(folder)
         if content is None:
             return Snapshot(None, "")
         return Snapshot(_decoded(place, content), digest(content))
+
+    def size(self, place: Place) -> int | None:
+        """How many bytes the file has; None where there is none."""
+        names = parts(place)
+        folder = open_folder(place, names[:-1], create=False)
+        if folder is None:
+            return None
+        try:
+            found = os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise explained(place, error, writing=False) from None
+        finally:
+            os.close(folder)
+        return found.st_size
 
     def write(self, place: Place, text: str, base: str) -> Snapshot:
         """Replace the file's text if it still has the digest `base` (empty: if it does not exist)."""
@@ -84,9 +100,8 @@ class DiskFiles:
             opened = open_file(place, folder, names[-1], flags)
             try:
                 size = os.fstat(opened).st_size
-                if base is None and size and os.pread(opened, 1, size - 1) != b"\n":
-                    # Somebody was killed in the middle of the last line; ours must not be glued to it.
-                    content = b"\n" + content
+                if base is None and size:
+                    content = _continuing(os.pread(opened, 2, max(0, size - 2)), content)
                 if os.write(opened, content) != len(content):
                     os.ftruncate(opened, size)
                     raise Unwritable(str(place), "the disk is full; the old file stands", "free some space")
@@ -154,6 +169,19 @@ class DiskFiles:
                 os.close(folder)
             locks.release(lock)
 
+    @contextmanager
+    def claimed(self, root: Root, task: str) -> Iterator[bool]:
+        """Hold one task of a root, without waiting: False when somebody else is at it. A crash does not leave it held."""
+        try:
+            lock, _ = locks.acquire(root.own(f"{task}.lock"), 0)
+        except Busy:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            locks.release(lock)
+
     def _sweep(self, root: Root) -> None:
         for place in (root.own("lock"), *root.documents.values()):
             names = parts(place)
@@ -168,15 +196,16 @@ class DiskFiles:
             finally:
                 os.close(folder)
 
-    def _content(self, place: Place, folder: int, name: str) -> bytes | None:
+    def _content(self, place: Place, folder: int, name: str, most: int | None = None) -> bytes | None:
         try:
             opened = open_file(place, folder, name, os.O_RDONLY)
         except FileNotFoundError:
             return None
         try:
             size = os.fstat(opened).st_size
-            if size > (_OWN_BYTES if "/.byheart/" in f"/{place.path}" else self._file_bytes):
-                problem = f"{size:,} bytes is more than the limit of {self._file_bytes:,}"
+            limit = most or (_OWN_BYTES if "/.byheart/" in f"/{place.path}" else self._file_bytes)
+            if size > limit:
+                problem = f"{size:,} bytes is more than the limit of {limit:,}"
                 raise Unreadable(str(place), problem, "split the file, or raise store.file_bytes in config.toml")
             pieces = []
             while piece := os.read(opened, 1 << 20):
@@ -188,8 +217,20 @@ class DiskFiles:
             os.close(opened)
 
     def _expect(self, place: Place, folder: int, name: str, base: str) -> None:
-        current = self._content(place, folder, name)
-        if ("" if current is None else digest(current)) != base:
+        try:
+            opened = open_file(place, folder, name, os.O_RDONLY)
+        except FileNotFoundError:
+            current = ""
+        else:
+            # Piece by piece, so that a file larger than any limit can still be compared.
+            found = hashlib.sha256()
+            try:
+                while piece := os.read(opened, 1 << 20):
+                    found.update(piece)
+            finally:
+                os.close(opened)
+            current = found.hexdigest()
+        if current != base:
             raise Conflict(f"{place} changed in between; nothing was written")
 
     @staticmethod
@@ -208,6 +249,14 @@ class DiskFiles:
 def digest(content: bytes) -> str:
     """What compare-and-swap compares."""
     return hashlib.sha256(content).hexdigest()
+
+
+def _continuing(end: bytes, content: bytes) -> bytes:
+    """What to add behind a file's last two bytes: with its line breaks, and not glued to half a line."""
+    if end.endswith(b"\r\n"):
+        return content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    # Somebody was killed in the middle of the last line, or a person's editor ends files without a line break.
+    return content if end.endswith(b"\n") else b"\n" + content
 
 
 def _mode(place: Place, folder: int, name: str) -> int:

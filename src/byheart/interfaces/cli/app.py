@@ -29,6 +29,8 @@ COMMANDS = {
     "import": "exchanging",
     "export": "exchanging",
     "convert": "exchanging",
+    "journal": "journal",
+    "schedule": "scheduling",
     "check": "keeping",
     "doctor": "keeping",
     "completion": "keeping",
@@ -61,8 +63,8 @@ class LazyGroup(click.Group):
 def byheart(ctx: click.Context, flags: tuple[str, ...], folder: str | None) -> None:
     """The memory that coding agents carry from session to session.
 
-    Memory is plain files: memories.md for preferences and lessons, memories.ndjson for rules. They live in
-    ~/.byheart (BYHEART_HOME moves it), or in your repository after `byheart init --in-repo`.
+    Memory is plain files: memories.md for preferences and lessons, memories.ndjson for rules, MEMORY.md for the
+    journal. They live in ~/.byheart (BYHEART_HOME moves it), or in your repository after `byheart init --in-repo`.
 
     \b
     Example:

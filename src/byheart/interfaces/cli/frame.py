@@ -17,7 +17,7 @@ from byheart.interfaces.render import as_json, finding_line
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.wiring import Opened
+    from byheart.wiring import Opened, Surroundings
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -28,19 +28,33 @@ NOTEBOOKS = {
     "rules": "triples",
     "triples": "triples",
     "memories.ndjson": "triples",
+    "journal": "journal",
+    "MEMORY.md": "journal",
 }
 
 
-def opened() -> Opened:
-    """The memory of the folder this command runs in."""
+def opened(*, upkeep: bool = True) -> Opened:
+    """The memory of the folder this command runs in. Upkeep that is due is started when the command is done."""
     # Here, so that help, completion and version do not wait for it.
-    from byheart.wiring import Surroundings, open_memory
+    from byheart.machine import start_upkeep
+    from byheart.wiring import open_memory
+
+    around = surroundings()
+    found = open_memory(around)
+    if upkeep:
+        click.get_current_context().find_root().call_on_close(lambda: start_upkeep(found, around))
+    return found
+
+
+def surroundings() -> Surroundings:
+    """Where this command runs, with what environment and flags."""
+    from byheart.wiring import Surroundings
 
     given = click.get_current_context().find_root().obj or {}
     chosen = given.get("folder") or folder()
     if not os.path.isdir(chosen):
         raise BadInput(f"{chosen!r} is not a folder; name an existing one with -C")
-    return open_memory(Surroundings(folder=chosen, environment=os.environ, flags=tuple(given.get("flags", ()))))
+    return Surroundings(folder=chosen, environment=os.environ, flags=tuple(given.get("flags", ())))
 
 
 def folder() -> str:

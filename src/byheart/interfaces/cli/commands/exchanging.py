@@ -33,7 +33,8 @@ def import_(
     scope: str | None,
     as_object: bool,
 ) -> int:
-    """Store the memories of another file: memories.md, any generation of memories.ndjson, sentences, or an export."""
+    """Store the memories of another file: memories.md, any generation of memories.ndjson, a journal, sentences, or an
+    export."""
     opened = frame.opened()
     done = opened.memory.import_(
         place_of(file, frame.folder()),
@@ -67,12 +68,14 @@ def import_(
     "--format", "target", type=click.Choice(_TARGETS), default="json", show_default=True, help="How to spell it."
 )
 @click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
+@click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
 @frame.scope_option
 @frame.json_option
-def export(target: str, out: str | None, scope: str | None, as_object: bool) -> None:
+def export(target: str, out: str | None, allow_secret: bool, scope: str | None, as_object: bool) -> None:
     """Print all memories as one text, and on stderr what the format cannot keep."""
     opened = frame.opened()
-    _deliver(opened, opened.memory.export(_target(target), scopes=frame.scopes_of(scope)), out, as_object)
+    done = opened.memory.export(_target(target), scopes=frame.scopes_of(scope), allow_secret=allow_secret)
+    _deliver(opened, done, out, as_object)
 
 
 @click.command(
@@ -82,11 +85,14 @@ def export(target: str, out: str | None, scope: str | None, as_object: bool) -> 
 @click.option("--to", "target", type=click.Choice(_TARGETS), required=True, help="The format to spell it in.")
 @click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
 @click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
+@click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
 @frame.json_option
-def convert(file: str, target: str, fmt: str | None, out: str | None, as_object: bool) -> None:
+def convert(file: str, target: str, fmt: str | None, out: str | None, allow_secret: bool, as_object: bool) -> None:
     """Print a memory file in another format, and on stderr what is lost; FILE stays as it is."""
     opened = frame.opened()
-    _deliver(opened, opened.memory.convert(place_of(file, frame.folder()), _target(target), fmt=fmt), out, as_object)
+    place = place_of(file, frame.folder())
+    done = opened.memory.convert(place, _target(target), fmt=fmt, allow_secret=allow_secret)
+    _deliver(opened, done, out, as_object)
 
 
 def _target(name: str) -> str:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import platform
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from byheart import __version__
-from byheart.domain.errors import Refused
+from byheart.domain.errors import BadInput, Refused
+from byheart.domain.records import Scope
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import finding_line, table
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.wiring import Opened
 
 _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 
@@ -42,15 +50,25 @@ def init(in_repo: bool, as_object: bool) -> None:
     frame.note('next: byheart remember "I prefer pnpm"')
 
 
-@click.command(epilog=frame.examples("byheart check", "byheart check docs/memory/memories.ndjson"))
+@click.command(
+    epilog=frame.examples("byheart check", "byheart check docs/memory/memories.ndjson", "byheart check --fix")
+)
 @click.argument("file", required=False)
+@click.option("--fix", is_flag=True, help="Propose edits one by one; each is made only when you say yes.")
 @frame.scope_option
 @frame.json_option
-def check(file: str | None, scope: str | None, as_object: bool) -> int:
-    """Look for what is wrong with the memory files; exit code 3 when something is. Nothing is changed."""
+def check(file: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
+    """Look for what is wrong with the memory files; exit code 3 when something is.
+
+    Nothing is changed without --fix. With --fix and --json the proposals are printed and nothing is changed either.
+    """
     from byheart.wiring import place_of
 
     opened = frame.opened()
+    if fix:
+        if file:
+            raise BadInput("--fix works on the notebooks in use here; leave out the file")
+        return _fixed(opened, frame.scopes_of(scope), as_object)
     place = place_of(file, frame.folder()) if file else None
     findings = opened.memory.check(place, scopes=frame.scopes_of(scope))
     if as_object:
@@ -62,6 +80,51 @@ def check(file: str | None, scope: str | None, as_object: bool) -> int:
     return 3 if findings else 0
 
 
+def _fixed(opened: Opened, scopes: Sequence[Scope], as_object: bool) -> int:
+    """Ask about each proposal; lines move with each edit, so what is left is found anew after it."""
+    found, unread = opened.memory.proposals(scopes=scopes)
+    frame.problems(unread)
+    if as_object:
+        names = ("rule", "action", "scope", "dialect", "path", "line", "because", "text")
+        frame.put([{name: getattr(each, name) for name in names} for each in found])
+        return 5 if unread else 3 if found else 0
+    answered: set[str] = set()
+    done = 0
+    while True:
+        each = next((each for each in found if each.name not in answered), None)
+        if each is None:
+            break
+        answered.add(each.name)
+        frame.say(f"{each.path}:{each.line}: {each.because} [{each.rule}]")
+        frame.say(f"  {each.action}: {visible(' '.join(each.text.split()))}")
+        answer = _answer()
+        if answer == "q":
+            break
+        if answer == "y":
+            receipt = opened.memory.fix(each)
+            done += 1
+            frame.note(f"  done{'; undo with: ' + receipt.undo_with if receipt.undo_with else ''}")
+            found, _ = opened.memory.proposals(scopes=scopes)
+    left = [each for each in found if each.name not in answered]
+    frame.note(
+        f"{done} edit{'' if done == 1 else 's'} made" if answered else "nothing to propose; byheart check has the rest"
+    )
+    return 5 if unread else 3 if left or len(answered) > done else 0
+
+
+def _answer() -> str:
+    """y, n or q; the end of the input counts as q, so that nothing is changed by accident."""
+    while True:
+        click.echo("  [y]es, [n]o, [q]uit? ", nl=False, err=True)
+        line = sys.stdin.readline()
+        answer = line.strip().casefold()[:1]
+        if not line:
+            click.echo("", err=True)
+            return "q"
+        if answer in ("y", "n", "q"):
+            return answer
+
+
 @click.command(epilog=frame.examples("byheart doctor"))
 @frame.json_option
 def doctor(as_object: bool) -> int:
@@ -69,7 +132,7 @@ def doctor(as_object: bool) -> int:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
-    from byheart.wiring import machine
+    from byheart.machine import checkups
 
     opened = frame.opened()
     versions = [("byheart", __version__), ("python", platform.python_version())]
@@ -78,7 +141,7 @@ def doctor(as_object: bool) -> int:
             versions.append((name, installed(name)))
         except PackageNotFoundError:
             versions.append((name, "not installed as a package"))
-    found = opened.memory.doctor(machine(opened, versions))
+    found = opened.memory.doctor(checkups(opened, versions))
     if as_object:
         frame.put(found)
     else:

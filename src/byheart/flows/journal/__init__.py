@@ -1,0 +1,1 @@
+"""The journal's stories: append, read, hand over, trim, compact, look through, keep up."""

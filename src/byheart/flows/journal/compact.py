@@ -1,0 +1,427 @@
+"""Compaction: old small talk becomes a few summaries; nothing else moves, and nothing is lost on the way.
+
+The order is what makes it safe: backup, archive, LONGMEMORY.md, and last one atomic swap of MEMORY.md. Killed anywhere, a
+reader finds the old file or the new one, and every record in the file or in the archive. The long work is done without the
+root's lock, so that appends do not wait for it; what they added meanwhile is carried over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from byheart.dialects.journal import row
+from byheart.domain.changes import Drop, Splice, spliced
+from byheart.domain.documents import Document
+from byheart.domain.errors import ByheartError, Conflict, NotUndoable, Unreadable, Unwritable
+from byheart.domain.journal import Compacted
+from byheart.domain.ports import Snapshot
+from byheart.domain.records import Placed, Scope
+from byheart.domain.roots import Place, Root
+from byheart.flows import ledger
+from byheart.flows.desk import JOURNAL, Desk
+from byheart.flows.journal import window
+from byheart.flows.journal.append import append, checkpoint
+from byheart.flows.journal.shelf import Shelf, State, keep, local_day, parsed, read, shelf_of, state
+from byheart.policies import integrity, retention
+from byheart.policies.retention import Merged
+from byheart.text.lines import break_style
+from byheart.text.slugs import content_digest, uuid_of
+
+LOCK = "compaction"
+_ROUNDS = 5
+_PAUSE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one run will do: the text to swap in, what leaves, and what stands for it."""
+
+    before: Document
+    digest: str
+    scope: tuple[Placed, ...]
+    summaries: tuple[Merged, ...]
+    text: str
+
+
+def compact(desk: Desk, scope: Scope, *, force: bool = False, session: str | None = None) -> Compacted:
+    """Compact one journal if it is time to: enabled and over a threshold, then something in scope, then the lock.
+
+    `force` leaves out the first check. With `session`, that session's checkpoint is written first. Raises Unwritable where
+    it failed, and then MEMORY.md is as it was.
+    """
+    root = desk.roots[scope]
+    shelf = shelf_of(desk, root)
+    stopped = _too_early(desk, shelf, force=force)
+    if stopped is not None:
+        return stopped
+    document = parsed(desk, read(desk, shelf.memory).text or "")
+    if not retention.groups(_selected(desk, document), document.placed):
+        return _nothing(desk, shelf, document)
+    with desk.files.claimed(root, LOCK) as ours:
+        if not ours:
+            _note(desk, root, "compaction skipped", "compaction skipped: another one holds the lock")
+            return _not_run(shelf, "lock", "lock held")
+        if session is not None:
+            append(desk, checkpoint(session), scope)
+        return _run(desk, shelf)
+
+
+def is_over(desk: Desk, shelf: Shelf) -> bool:
+    """Whether MEMORY.md has more records or characters than a threshold allows; without one, whether it has any."""
+    records, chars = (
+        desk.journal.memory_compaction_threshold_records,
+        desk.journal.memory_compaction_threshold_chars,
+    )
+    size = desk.files.size(shelf.memory) or 0
+    if not records and not chars:
+        return size > 0
+    # Bytes are at least as many as characters, so a small file needs no reading.
+    if not records and size <= chars:
+        return False
+    text = read(desk, shelf.memory).text or ""
+    return bool((chars and len(text) > chars) or (records and text.count("- {") > records))
+
+
+def after_append(desk: Desk, scope: Scope) -> Compacted | None:
+    """Compact if this append passed a threshold; None where that is not wanted or nothing can be in scope yet."""
+    settings = desk.journal
+    if not settings.memory_compaction_enabled:
+        return None
+    if not settings.memory_compaction_threshold_records and not settings.memory_compaction_threshold_chars:
+        return None
+    known = state(desk, desk.roots[scope])
+    if known.idle_until is not None and desk.clock() < known.idle_until:
+        return None
+    return compact(desk, scope)
+
+
+def _too_early(desk: Desk, shelf: Shelf, *, force: bool) -> Compacted | None:
+    if not desk.files.size(shelf.memory):
+        return _not_run(shelf, "file", "no memory file")
+    if force:
+        return None
+    if not desk.journal.memory_compaction_enabled:
+        return _not_run(shelf, "enabled", "compaction is not enabled")
+    return None if is_over(desk, shelf) else _not_run(shelf, "threshold", "under threshold")
+
+
+def _not_run(shelf: Shelf, stage: str, reason: str) -> Compacted:
+    return Compacted(ran=False, stage=stage, reason=reason, path=str(shelf.memory))
+
+
+def _nothing(desk: Desk, shelf: Shelf, document: Document) -> Compacted:
+    """Say that nothing is in scope, and note from when on something may be, so that appends need not look before."""
+    first = retention.first_in_scope(document.placed, desk.journal.memory_compaction_min_age_days)
+    later = max(first, desk.clock() + _PAUSE) if first is not None else desk.clock() + _PAUSE
+    keep(desk, shelf.root, replace(state(desk, shelf.root), idle_until=later, compacted_at=desk.clock()))
+    return _not_run(shelf, "scope", "nothing to compact")
+
+
+def _selected(desk: Desk, document: Document) -> list[Placed]:
+    """The records in scope. One in which a person typed a credential stays where it is: it must not be copied about."""
+    found = retention.in_scope(document.placed, desk.clock(), desk.journal.memory_compaction_min_age_days)
+    if found and desk.scanner.secrets("\n".join(each.record.text for each in found)):
+        return [each for each in found if not desk.scanner.secrets(each.record.text)]
+    return found
+
+
+def _run(desk: Desk, shelf: Shelf) -> Compacted:
+    root = shelf.root
+    known = state(desk, root)
+    archived = _archived_before(desk, shelf, known)
+    if known.unfinished_backup:
+        _recover(desk, shelf, known)
+    long_before = _tidied(desk, shelf, known)
+    problem = None
+    try:
+        for _ in range(_ROUNDS):
+            plan = _planned(desk, read(desk, shelf.memory))
+            if plan is None:
+                return _nothing(desk, shelf, parsed(desk, read(desk, shelf.memory).text or ""))
+            refuse_unsound(desk, plan, shelf.memory)
+            try:
+                return _carried_out(desk, shelf, plan, long_before, archived)
+            except Conflict as conflict:
+                problem, long_before = conflict, read(desk, shelf.long_memory)
+        raise Conflict(f"{problem}; it kept changing, try again in a moment")
+    except ByheartError as error:
+        _note(desk, root, "compaction failed", f"compaction failed: {error}")
+        raise
+
+
+def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, long_before: Snapshot, archived: set[str]) -> Compacted:
+    """Backup, archive, LONGMEMORY.md, swap; where a step fails, the steps before it are taken back."""
+    root = shelf.root
+    block = _block(desk, plan, long_before.text or "")
+    backup = ledger.backup_name(desk, shelf.memory)
+    # On disk before anything else is: whoever comes after a crash must know what to tidy up.
+    begun = replace(
+        state(desk, root),
+        unfinished=tuple(each.record.origin.id for each in plan.summaries if each.record.origin),
+        unfinished_block=content_digest(block),
+        unfinished_backup=backup,
+    )
+    keep(desk, root, begun)
+    # A backup of a file with a credential in it would be a second copy of that, so it goes once it is not needed.
+    lasting = not desk.scanner.secrets(plan.before.text)
+    lengthened = None
+    try:
+        ledger.back_up(desk, root, shelf.memory, plan.before.text, backup)
+        window.archive(desk, shelf, window.lines_of(plan.before.text, plan.scope), archived)
+        lengthened = _lengthen(desk, shelf, long_before, block, archived)
+        current, text = _swapped(desk, shelf, plan, backup)
+    except ByheartError:
+        # What cannot be taken back now (the disk may be full) is taken back by the next run.
+        with suppress(ByheartError):
+            _restored(desk, shelf, long_before, lengthened)
+            if (read(desk, shelf.memory).text or "").startswith(plan.before.text):
+                ledger.drop_backup(desk, root, backup)
+                keep(desk, root, begun.settled())
+        raise
+    undoable = lasting and current.text == plan.before.text
+    return _finished(desk, shelf, plan, backup, current.digest, text, undoable=undoable, lengthened=bool(lengthened))
+
+
+def _planned(desk: Desk, snapshot: Snapshot) -> Plan | None:
+    document = parsed(desk, snapshot.text or "")
+    selected = _selected(desk, document)
+    found = retention.groups(selected, document.placed)
+    if not found:
+        return None
+    leaving = {each.start for parts in found.values() for each in parts}
+    scope = [each for each in selected if each.start in leaving or retention.is_checkpoint(each.record)]
+    summaries = retention.merged(found, lambda: _fresh_id(desk), desk.clock())
+    text, newline = document.text, break_style(document.text)
+    splices = desk.dialects[JOURNAL].plan(
+        document, [Drop(old=each, reason=None) for each in scope], desk.clock().date()
+    )
+    # The summaries stand where the first record of each stood, so that the file stays in the order of time.
+    for each in summaries:
+        start = text.rfind("\n", 0, each.parts[0].start) + 1
+        splices.append(Splice(start, start, row(each.record, each.more) + newline))
+    return Plan(
+        before=document,
+        digest=snapshot.digest,
+        scope=tuple(scope),
+        summaries=summaries,
+        text=spliced(text, splices),
+    )
+
+
+def _fresh_id(desk: Desk) -> str:
+    return uuid_of("".join(desk.token() for _ in range(4)))
+
+
+def refuse_unsound(desk: Desk, plan: Plan, place: Place) -> None:
+    """Check the new text before it counts: fewer records, everything else exactly there, no label loosened, no new trouble."""
+    after = parsed(desk, plan.text)
+    before = plan.before.placed
+    gone = {each.start for each in plan.scope}
+    staying = [each for each in before if each.start not in gone]
+    summaries = [each.record for each in plan.summaries]
+    problem = None
+    if len(after.placed) != len(staying) + len(summaries) or len(after.placed) >= len(before):
+        problem = "the number of records is not what it should be"
+    elif _others(plan.before) != _others(after):
+        problem = "a line that is not a record would change"
+    else:
+        lines = Counter(plan.before.text[each.start : each.end] for each in staying)
+        found = Counter(after.text[each.start : each.end] for each in after.placed)
+        problem = "a record that should stay would go" if lines - found else None
+    if problem is None and any(_loosened(each) for each in plan.summaries):
+        problem = "a summary would have a looser label than its parts"
+    if problem is None and (fresh := _new_trouble(desk, before, after.placed)):
+        problem = f"there would be new findings: {fresh}"
+    if problem is not None:
+        raise Unwritable(str(place), f"the compaction would not be sound: {problem}", "run: byheart journal scan")
+
+
+def _others(document: Document) -> list[str]:
+    """The lines that are not records, in order."""
+    taken = {each.line for each in document.placed}
+    every = document.text.split("\n")
+    return [line for number, line in enumerate(every, start=1) if number not in taken]
+
+
+def _loosened(each: Merged) -> bool:
+    ranks = [part.record.origin.sensitivity.rank for part in each.parts if part.record.origin]
+    return each.record.origin is None or each.record.origin.sensitivity.rank < max(ranks, default=0)
+
+
+def _new_trouble(desk: Desk, before: Sequence[Placed], after: Sequence[Placed]) -> str:
+    now, days = desk.clock(), desk.journal.stale_days
+    old = Counter(each.rule for each in integrity.troubles(before, now, days))
+    new = Counter(each.rule for each in integrity.troubles(after, now, days))
+    return ", ".join(f"{rule} {count}" for rule, count in sorted((new - old).items()))
+
+
+def _archived_before(desk: Desk, shelf: Shelf, known: State) -> set[str]:
+    """What an earlier run put into the archive before it was stopped; so it is not put there twice."""
+    if not known.unfinished:
+        return set()
+    return set((read(desk, shelf.archive).text or "").split("\n"))
+
+
+def _recover(desk: Desk, shelf: Shelf, known: State) -> None:
+    """See to what a stopped run left: bring a torn MEMORY.md back from the backup, else let the backup go."""
+    try:
+        whole = ledger.restored(desk, shelf.root, known.unfinished_backup)
+    except NotUndoable:
+        return
+    found = read(desk, shelf.memory)
+    text = found.text or ""
+    if whole.startswith(text) and text != whole:
+        desk.files.write(shelf.memory, whole, found.digest)
+    elif not text.startswith(whole) and not any(id_ in text for id_ in known.unfinished):
+        # Neither the old file nor the new one: a person has been at it, and may want the copy.
+        return
+    ledger.drop_backup(desk, shelf.root, known.unfinished_backup)
+
+
+def _tidied(desk: Desk, shelf: Shelf, known: State) -> Snapshot:
+    """LONGMEMORY.md, without the block of a run that was stopped before its swap."""
+    found = read(desk, shelf.long_memory)
+    if not known.unfinished or not found.text:
+        return found
+    memory = read(desk, shelf.memory).text or ""
+    pieces = retention.long_memory(found.text)
+    stale = pieces and content_digest(pieces[-1][1]) == known.unfinished_block
+    if not stale or any(id_ in memory for id_ in known.unfinished):
+        return found
+    return desk.files.write(shelf.long_memory, "".join(piece for _, piece in pieces[:-1]), found.digest)
+
+
+def _block(desk: Desk, plan: Plan, long_text: str) -> str:
+    most = desk.journal.long_memory_max_chars
+    day = local_day(desk, desk.clock())
+    return retention.block(plan.scope, day, retention.room_for_block(long_text, most))
+
+
+def _lengthen(desk: Desk, shelf: Shelf, old: Snapshot, block: str, archived: set[str]) -> Snapshot | None:
+    """Add the block to LONGMEMORY.md; older blocks that have to go for it are archived first."""
+    if not block:
+        return None
+    text, gone = retention.lengthened(old.text or "", block, desk.journal.long_memory_max_chars)
+    window.archive(desk, shelf, [piece.rstrip("\n") for piece in gone], archived)
+    return desk.files.write(shelf.long_memory, text, old.digest)
+
+
+def _restored(desk: Desk, shelf: Shelf, old: Snapshot, new: Snapshot | None) -> None:
+    """Put LONGMEMORY.md back as it was before a swap that did not happen, unless somebody wrote to it since."""
+    if new is None:
+        return
+    with suppress(Conflict):
+        if old.text is None:
+            desk.files.remove(shelf.long_memory, new.digest)
+        else:
+            desk.files.write(shelf.long_memory, old.text, new.digest)
+
+
+def _swapped(desk: Desk, shelf: Shelf, plan: Plan, backup: str) -> tuple[Snapshot, str]:
+    """Swap in the new text, with what was appended meanwhile; the file before and the text after. Raises Conflict."""
+    with desk.files.locked(shelf.root):
+        current = read(desk, shelf.memory)
+        old, now = plan.before.text, current.text or ""
+        # Appends start on a line of their own, so whatever follows the old text's last line break was appended.
+        grown = old.endswith("\n") and now.startswith(old)
+        if now != old and not grown:
+            raise Conflict(f"{shelf.memory} was edited while it was compacted")
+        text = plan.text + now[len(old) :]
+        try:
+            desk.files.write(shelf.memory, text, current.digest)
+            _check_written(desk, shelf, text)
+        except Conflict:
+            raise
+        except ByheartError as error:
+            _roll_back(desk, shelf, current, text, backup, error)
+            raise
+        return current, text
+
+
+def _check_written(desk: Desk, shelf: Shelf, text: str) -> None:
+    if read(desk, shelf.memory).digest != content_digest(text):
+        raise Unwritable(str(shelf.memory), "it does not hold what was written", "check the disk")
+
+
+def _roll_back(desk: Desk, shelf: Shelf, old: Snapshot, new: str, backup: str, error: ByheartError) -> None:
+    """Bring MEMORY.md back from the backup if the failed write left it torn; a file that a person saved is left alone."""
+    try:
+        found = read(desk, shelf.memory)
+        if found.digest == old.digest:
+            return
+        torn = found.text is None or new.startswith(found.text) or (old.text or "").startswith(found.text)
+        if torn or found.digest == content_digest(new):
+            whole = ledger.restored(desk, shelf.root, backup)
+            tail = (old.text or "")[len(whole) :] if (old.text or "").startswith(whole) else ""
+            desk.files.write(shelf.memory, whole + tail, found.digest)
+    except Unreadable as worse:
+        place = shelf.root.own(f"{ledger.BACKUP}/{backup}")
+        raise Unwritable(
+            str(shelf.memory), f"the write failed ({error}) and so did the way back ({worse})", f"copy back {place}"
+        ) from None
+
+
+def _finished(
+    desk: Desk, shelf: Shelf, plan: Plan, backup: str, before: str, text: str, *, undoable: bool, lengthened: bool
+) -> Compacted:
+    """Log the statistics, let go of what is no longer needed, and say how it went."""
+    root, notes = shelf.root, []
+    records, compacted = len(plan.before.placed), len(plan.scope)
+    after = records - compacted + len(plan.summaries)
+    entry = ledger.Entry(
+        id=desk.token(),
+        at=desk.clock().isoformat(timespec="microseconds"),
+        action="compacted",
+        dialect=JOURNAL,
+        base=shelf.memory.base,
+        path=shelf.memory.path,
+        before=before,
+        after=content_digest(text),
+        backup=backup if undoable else None,
+        note=f"{compacted} records became {len(plan.summaries)}; {records} before, {after} after",
+    )
+    try:
+        with desk.files.locked(root):
+            ledger.drop_backups(desk, root, "compacted", but=entry.backup)
+            if entry.backup is None:
+                ledger.drop_backup(desk, root, backup)
+            ledger.record(desk, root, entry)
+        keep(desk, root, replace(state(desk, root).settled(), compacted_at=desk.clock(), idle_until=None))
+    except ByheartError as error:
+        notes.append(f"it is done, but the log could not be written: {error}")
+    return Compacted(
+        ran=True,
+        path=str(shelf.memory),
+        records_before=records,
+        records_after=after,
+        records_compacted=compacted,
+        characters_before=len(plan.before.text),
+        characters_after=len(plan.text),
+        long_memory_appended=lengthened,
+        archive=str(shelf.archive),
+        receipt=entry.id if entry.undoable else None,
+        notes=tuple(notes),
+    )
+
+
+def _note(desk: Desk, root: Root, action: str, note: str) -> None:
+    """A line in the log about something that did not happen; a log that cannot be written must not hide the reason."""
+    place = root.documents[JOURNAL]
+    entry = ledger.Entry(
+        id=desk.token(),
+        at=desk.clock().isoformat(timespec="microseconds"),
+        action=action,
+        dialect=JOURNAL,
+        base=place.base,
+        path=place.path,
+        note=desk.scanner.redacted(note),
+    )
+    try:
+        with desk.files.locked(root):
+            ledger.record(desk, root, entry)
+    except ByheartError:
+        return

@@ -1,0 +1,280 @@
+"""byheart journal: append, list, context, scan, compact, flush, upkeep, settings."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from byheart.domain.errors import BadInput, ByheartError
+from byheart.domain.journal import MAIN, Appended, Compacted, Sensitivity
+from byheart.domain.records import Scope
+from byheart.interfaces.cli import frame
+from byheart.interfaces.render import finding_line, journal_line
+from byheart.text.unicode import visible
+
+_LABELS = [each.value for each in Sensitivity]
+
+
+@click.group(epilog=frame.examples('byheart journal append "Chose Postgres over SQLite" --category decision'))
+def journal() -> None:
+    """The journal: MEMORY.md, a log for each day, and LONGMEMORY.md with what was summed up.
+
+    Each record is one line of JSON that other programs read and write as well. Your own notes between the records stay as
+    they are.
+    """
+
+
+@journal.command(
+    epilog=frame.examples(
+        'byheart journal append "Deploys go through the staging cluster" --category decision',
+        "byheart journal append --record - < record.json",
+    )
+)
+@click.argument("text", nargs=-1)
+@click.option("--category", help="Such as note, decision, learned, user-preference, turn-summary; note when not given.")
+@click.option("--session", help="The session it belongs to; main when not given.")
+@click.option("--channel", help="Where it came from; operator when not given.")
+@click.option("--confidence", type=click.FloatRange(0, 1), help="How sure it is, 0 to 1; 1 when not given.")
+@click.option("--sensitivity", type=click.Choice(_LABELS), help="How far it may travel; private-user when not given.")
+@click.option("--record", help="A whole record as JSON, or - to read it from standard input.")
+@click.option("--auto", is_flag=True, help="Nobody asked: store nothing while memory is off, nor what was forgotten.")
+@click.option("--redact", is_flag=True, help="Blank out a secret in the text instead of refusing it.")
+@frame.scope_option
+@frame.json_option
+def append(
+    text: tuple[str, ...],
+    category: str | None,
+    session: str | None,
+    channel: str | None,
+    confidence: float | None,
+    sensitivity: str | None,
+    record: str | None,
+    auto: bool,
+    redact: bool,
+    scope: str | None,
+    as_object: bool,
+) -> None:
+    """Add one record to MEMORY.md and to today's log ("-" reads the text from standard input)."""
+    raw: dict[str, object] = _record(record) if record else {}
+    if text:
+        raw["text"] = sys.stdin.read().removeprefix("\ufeff").strip() if text == ("-",) else " ".join(text)
+    named = (("category", category), ("sessionId", session))
+    raw.update({name: value for name, value in named if value})
+    source = raw.get("provenance") or {}
+    if not isinstance(source, dict):
+        raise BadInput("provenance is not an object")
+    given = (("sourceChannel", channel), ("confidence", confidence), ("sensitivity", sensitivity))
+    raw["provenance"] = {**source, **{name: value for name, value in given if value is not None}}
+    opened = frame.opened()
+    done = opened.memory.journal(Scope(scope or "local")).append(raw, asked=not auto, redact=redact)
+    _tell(done, as_object)
+
+
+def _record(given: str) -> dict[str, object]:
+    try:
+        raw = json.loads(sys.stdin.read() if given == "-" else given)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"--record is not valid JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise BadInput("--record is not a JSON object")
+    return raw
+
+
+def _tell(done: Appended, as_object: bool) -> None:
+    if as_object:
+        frame.put(done)
+        return
+    frame.say(f"Saved: {done.id} ({done.path}); remove with: byheart forget {done.id}")
+    if done.trimmed:
+        frame.note(f"note: {done.trimmed} of the oldest records went to the archive")
+    if done.compaction is not None and done.compaction.ran:
+        frame.note(f"note: {_outcome(done.compaction)}")
+    for each in done.notes:
+        frame.note(f"note: {each}")
+
+
+@journal.command("list", epilog=frame.examples("byheart journal list -n 20", "byheart journal list --session main"))
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="How many at most."
+)
+@click.option("--session", help="Only this session's records.")
+@click.option("--category", help="Only this category.")
+@click.option("--allow-secret", is_flag=True, help="Also those labelled secret.")
+@frame.scope_option
+@frame.json_option
+def list_(
+    limit: int, session: str | None, category: str | None, allow_secret: bool, scope: str | None, as_object: bool
+) -> int:
+    """List the newest records, oldest of them first."""
+    opened = frame.opened()
+    found = opened.memory.journal(Scope(scope or "local")).listing(
+        session=session, category=category, allow_secret=allow_secret, most=limit
+    )
+    if as_object:
+        frame.put(found)
+    else:
+        for hit in found:
+            frame.say(journal_line(hit))
+    if not found:
+        frame.note("byheart: there are no such records; add one with: byheart journal append")
+        return 1
+    return 0
+
+
+@journal.command(epilog=frame.examples("byheart journal context", "byheart journal context --json"))
+@click.option("--shared", is_flag=True, help="The session is not the main one; it is told nothing.")
+@click.option("--allow-secret", is_flag=True, help="Also records labelled secret.")
+@frame.json_option
+def context(shared: bool, allow_secret: bool, as_object: bool) -> int:
+    """Print what a main session is told at its start: USER.md, LONGMEMORY.md, MEMORY.md, yesterday's and today's log.
+
+    It keeps to journal.session_memory_cap characters; the newest and the weightiest stay, and a note says what is missing.
+    """
+    found = frame.opened().memory.journal().session_context(main=not shared, allow_secret=allow_secret)
+    for each in found.notes:
+        frame.note(f"byheart: {each}")
+    if as_object:
+        frame.put(found)
+    elif found.text:
+        frame.page(found.text)
+    if not found.text and not found.notes:
+        frame.note("byheart: the journal has nothing to tell yet")
+    return 0 if found.text else 1
+
+
+@journal.command(epilog=frame.examples("byheart journal scan"))
+@frame.scope_option
+@frame.json_option
+def scan(scope: str | None, as_object: bool) -> int:
+    """Look for contradictions, duplicates, stale records and broken lines; exit code 3 when there are any.
+
+    Nothing is changed: byheart check --fix proposes edits one by one.
+    """
+    found = frame.opened().memory.journal(Scope(scope or "local")).integrity_scan()
+    if as_object:
+        frame.put(found)
+    else:
+        for each in found:
+            frame.say(finding_line(each))
+        frame.note(f"{len(found)} finding{'' if len(found) == 1 else 's'}" if found else "nothing wrong")
+    return 3 if found else 0
+
+
+@journal.command(epilog=frame.examples("byheart journal compact", "byheart journal compact --force"))
+@click.option(
+    "--force", is_flag=True, help="Also while compaction is not enabled, or the file is under its thresholds."
+)
+@click.option("--session", help="Write this session's checkpoint first.")
+@frame.scope_option
+@frame.json_option
+def compact(force: bool, session: str | None, scope: str | None, as_object: bool) -> int:
+    """Merge old turn summaries and notes into a few summaries.
+
+    Records younger than journal.memory_compaction_min_age_days, decisions, preferences, lessons and everything labelled
+    secret stay. What leaves MEMORY.md is in the archive first.
+    """
+    done = frame.opened().memory.journal(Scope(scope or "local")).compact(force=force, session_id=session)
+    if as_object:
+        frame.put(done)
+    else:
+        (frame.say if done.ran else frame.note)(_outcome(done))
+    for each in done.notes:
+        frame.note(f"note: {each}")
+    if done.ran:
+        return 0
+    return 4 if done.stage == "lock" else 1
+
+
+def _outcome(done: Compacted) -> str:
+    if not done.ran:
+        hint = "; --force does it all the same" if done.stage in ("enabled", "threshold") else ""
+        return f"byheart: not compacted: {done.reason}{hint}"
+    undo = f"; undo with: byheart undo {done.receipt}" if done.receipt else ""
+    return (
+        f"Compacted {done.path}: {done.records_before} records became {done.records_after} "
+        f"({done.characters_before:,} characters became {done.characters_after:,}){undo}"
+    )
+
+
+@journal.command(epilog=frame.examples("byheart journal flush --session main"))
+@click.option("--session", default=MAIN, show_default=True, help="The session that is about to be compacted.")
+@frame.scope_option
+@frame.json_option
+def flush(session: str, scope: str | None, as_object: bool) -> None:
+    """Write the checkpoint record that comes before a compaction."""
+    _tell(frame.opened().memory.journal(Scope(scope or "local")).flush_pre_compaction(session), as_object)
+
+
+@journal.command(epilog=frame.examples("byheart journal upkeep --all"))
+@click.option("--all", "everywhere", is_flag=True, help="The journals of all projects, not only of this one.")
+@click.option("--force", is_flag=True, help="Also what is not due yet.")
+@frame.json_option
+def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
+    """Do what is due: the scheduled compaction, and the scan for contradictions and stale records.
+
+    Any byheart command starts this in the background when something is due; byheart schedule makes the machine start it.
+    """
+    from byheart.machine import known_folders
+    from byheart.wiring import Surroundings, open_memory
+
+    opened = frame.opened(upkeep=False)
+    done = list(opened.memory.journal().upkeep(force=force))
+    if everywhere:
+        around = frame.surroundings()
+        for folder in known_folders(opened.home):
+            if folder == opened.project.folder:
+                continue
+            try:
+                there = open_memory(Surroundings(folder=folder, environment=around.environment, flags=around.flags))
+                done += there.memory.journal().upkeep((Scope.LOCAL,), force=force)
+            except ByheartError as error:
+                # One project with a broken setting must not keep the others from their upkeep.
+                frame.note(f"byheart: {folder}: {error}")
+    if as_object:
+        frame.put(done)
+    else:
+        for each in done:
+            if each.compaction is not None:
+                frame.say(f"{each.path}: {_outcome(each.compaction).removeprefix('byheart: ')}")
+            if each.findings is not None:
+                frame.say(f"{each.path}: {each.findings} finding{'' if each.findings == 1 else 's'}")
+            for note in each.notes:
+                frame.note(f"byheart: {each.path}: {note}")
+        if not done:
+            frame.note("nothing was due")
+    return 5 if any(each.notes for each in done) else 0
+
+
+@journal.command(
+    epilog=frame.examples("byheart journal settings", "byheart journal settings --from openclaw.json --write")
+)
+@click.option("--from", "file", help="Another program's configuration (JSON) with continuity and memory settings.")
+@click.option("--write", is_flag=True, help="Add the [journal] table to your config.toml instead of printing it.")
+@frame.json_option
+def settings(file: str | None, write: bool, as_object: bool) -> int:
+    """Print the journal's settings, or those that another program's configuration comes to."""
+    from byheart.machine import carried_over, carry_over
+
+    opened = frame.opened()
+    if file is None:
+        if write:
+            raise BadInput("--write needs --from: name the configuration to carry over")
+        rows = {key: value for key, value in opened.config.values.items() if key.startswith("journal.")}
+        if as_object:
+            frame.put(rows)
+        else:
+            for key, value in rows.items():
+                frame.say(f"{key.removeprefix('journal.')} = {json.dumps(value)}")
+        return 0
+    taken = carried_over(opened, file, frame.folder())
+    for name in taken.ignored:
+        frame.note(f"not carried over: {visible(name)}")
+    if write and taken.values:
+        frame.note(f"written to {carry_over(opened, taken)}")
+    if as_object:
+        frame.put({"values": taken.values, "ignored": taken.ignored})
+    else:
+        frame.page(taken.text.rstrip("\n"))
+    return 0 if taken.values else 1

@@ -1,0 +1,143 @@
+"""byheart and the machine it runs on: upkeep in the background, schedulers, other programs' configuration, checkups."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from byheart import config as settings
+from byheart.adapters.files.disk import DiskFiles
+from byheart.config import Carried
+from byheart.domain.errors import BadInput, ByheartError
+from byheart.domain.roots import Place
+from byheart.wiring import Opened, Surroundings, place_of
+
+if TYPE_CHECKING:
+    from byheart.adapters.schedulers import Job, Scheduler
+    from byheart.domain.reports import Checkup
+
+# A state file is small; whatever is larger is not one.
+_MOST = 65_536
+
+
+def known_folders(home: str) -> list[str]:
+    """The folders of all projects whose journal has been written to, as far as they still exist."""
+    found = []
+    projects_folder = os.path.join(home, "projects")
+    for name in sorted(os.listdir(projects_folder)) if os.path.isdir(projects_folder) else []:
+        try:
+            with open(os.path.join(projects_folder, name, ".byheart", "journal.json"), encoding="utf-8") as stream:
+                folder = json.loads(stream.read(_MOST)).get("folder")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(folder, str) and os.path.isdir(folder):
+            found.append(folder)
+    return found
+
+
+def start_upkeep(opened: Opened, around: Surroundings) -> None:
+    """Start what is due in the background; a command that was itself started that way starts nothing."""
+    if around.environment.get("BYHEART_CHILD"):
+        return
+    try:
+        due = opened.memory.is_upkeep_due()
+    except ByheartError:
+        # Whatever is wrong with the journal is told by commands that are about it.
+        return
+    if due:
+        # Here, since nearly no command gets this far and all of them pay for imports.
+        from byheart.adapters import background
+
+        flags = [word for flag in around.flags for word in ("--set", flag)]
+        folder = os.path.abspath(around.folder)
+        background.start([*flags, "-C", folder, "journal", "upkeep"], {**around.environment, "BYHEART_CHILD": "1"})
+
+
+def schedulers(around: Surroundings) -> list[Scheduler]:
+    """The machine's schedulers, the better one first."""
+    from byheart.adapters.schedulers import Crontab, Systemd
+
+    configuration = around.environment.get("XDG_CONFIG_HOME") or around.expanded("~/.config")
+    folder = os.path.join(configuration, "systemd", "user")
+    return [Systemd(folder, DiskFiles(), around.environment), Crontab(around.environment)]
+
+
+def upkeep_job(around: Surroundings) -> Job:
+    """What a scheduler should run."""
+    from byheart.adapters import background
+    from byheart.adapters.schedulers import Job
+
+    chosen = around.environment.get("BYHEART_HOME")
+    return Job(
+        command=tuple(background.command(["-C", around.home, "journal", "upkeep", "--all"])),
+        variables={"BYHEART_HOME": chosen} if chosen else {},
+    )
+
+
+def carried_over(opened: Opened, path: str, folder: str) -> Carried:
+    """Another program's configuration, as far as it is about the journal."""
+    place = place_of(path, folder)
+    text = opened.files.read(place).text
+    if text is None:
+        raise BadInput(f"{place} does not exist; name a configuration file")
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{place} is not valid JSON: {error}") from None
+    return settings.carried(str(place), raw)
+
+
+def carry_over(opened: Opened, taken: Carried) -> str:
+    """Put carried settings into the user's config.toml; what is set there already stays. The file's path."""
+    place = Place(opened.home, "config.toml")
+    old = opened.files.read(place)
+    text = old.text or ""
+    own = tomllib.loads(text).get("journal", {})
+    fresh = [line for line in taken.lines if line.split(" = ")[0] not in own]
+    table = re.search(r"^[ \t]*\[journal\][^\n]*\n?", text, re.MULTILINE)
+    if table:
+        head = text[: table.end()] if text[: table.end()].endswith("\n") else text[: table.end()] + "\n"
+        new = head + "".join(fresh) + text[table.end() :]
+    else:
+        joint = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        new = f"{text}{joint}[journal]\n{''.join(fresh)}"
+    tomllib.loads(new)
+    opened.files.write(place, new, old.digest)
+    return str(place)
+
+
+def checkups(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checkup]:
+    """What the machine says about itself: versions, the home folder, its modes and whether it can be written."""
+    from byheart.domain.reports import Checkup
+
+    found = [Checkup(subject=name, state="ok", detail=version) for name, version in versions]
+    home = opened.home
+    if not os.path.isdir(home):
+        found.append(Checkup(subject="home", state="ok", detail=f"{home} (not there yet)"))
+    else:
+        loose = [
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(home)
+            for name in names
+            if os.lstat(os.path.join(folder, name)).st_mode & 0o077
+        ]
+        state, detail = ("warning", f"{home}: other users can read {loose[0]}") if loose else ("ok", home)
+        if not os.access(home, os.W_OK):
+            state, detail = "failure", f"{home} cannot be written"
+        found.append(Checkup(subject="home", state=state, detail=detail))
+    found += [
+        Checkup(
+            subject="unused notebook",
+            state="warning",
+            detail=f"{path} is not read here; byheart import can bring it over",
+        )
+        for path in opened.shadowed
+    ]
+    project = opened.project
+    identity = project.remote or project.common_folder or project.folder
+    found.append(Checkup(subject="project", state="ok", detail=f"{project.id} ({identity})"))
+    return found

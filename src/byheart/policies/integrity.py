@@ -1,0 +1,97 @@
+"""What is wrong inside a journal: records that oppose each other, say the same twice, or have grown old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from byheart.domain.journal import COMPACTION, HEARTBEAT, TURN_SUMMARY
+from byheart.domain.records import Placed
+from byheart.policies.claims import Claim, claims, neighbours
+from byheart.policies.summarising import sentences
+from byheart.text.likeness import normalised
+
+CONTRADICTION, DUPLICATE, STALE = "contradiction", "duplicate", "stale"
+# Reports of a moment: what they say held then, and the next one may say otherwise.
+_REPORTS = frozenset({TURN_SUMMARY, HEARTBEAT, COMPACTION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Two positions in a journal that do not go together (`other` before `at`), or one on its own. `about` is the sentence
+    that opposes."""
+
+    rule: str
+    at: int
+    other: int | None = None
+    about: str = ""
+
+
+def troubles(placed: Sequence[Placed], now: datetime, stale_days: int) -> list[Trouble]:
+    """Everything wrong, in file order. Nothing is judged by mere difference."""
+    found = [*contradictions(placed), *_duplicates(placed), *_stale(placed, now, stale_days)]
+    return sorted(found, key=lambda each: (each.at, each.rule, each.other or -1))
+
+
+def contradictions(placed: Sequence[Placed]) -> list[Trouble]:
+    """Pairs of records that make opposing claims about one subject; of a row of changes of mind, each turn once."""
+    exact: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
+    wider: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
+    found: dict[tuple[int, int], Trouble] = {}
+    for at, each in enumerate(placed):
+        fresh = dict(_claims(each))
+        for claim, sentence in fresh.items():
+            for other in _opposing(claim, exact, wider):
+                if other != at:
+                    found.setdefault((other, at), Trouble(rule=CONTRADICTION, at=at, other=other, about=sentence))
+        for claim in fresh:
+            for subject in neighbours(claim):
+                shelf = exact if subject == claim.subject else wider
+                shelf[claim.respect, subject] = (at, claim.value)
+    return list(found.values())
+
+
+_Shelf = dict[tuple[str, frozenset[str]], tuple[int, str]]
+
+
+def _opposing(claim: Claim, exact: _Shelf, wider: _Shelf) -> Iterable[int]:
+    """The latest records under the claim's own subject, a more general and a more special one, where they differ."""
+    for subject in neighbours(claim):
+        latest = exact.get((claim.respect, subject))
+        if latest is not None and latest[1] != claim.value:
+            yield latest[0]
+    latest = wider.get((claim.respect, claim.subject))
+    if latest is not None and latest[1] != claim.value and len(claim.subject) > 1:
+        yield latest[0]
+
+
+def _claims(each: Placed) -> Iterable[tuple[Claim, str]]:
+    category = each.record.origin.category if each.record.origin else ""
+    lasting = category not in _REPORTS
+    for sentence in sentences(each.record.text):
+        for claim in claims(sentence, lasting=lasting):
+            yield claim, sentence
+
+
+def _duplicates(placed: Sequence[Placed]) -> list[Trouble]:
+    """Records that repeat an earlier one of the same category word for word."""
+    first: dict[tuple[str, str], int] = {}
+    found = []
+    for at, each in enumerate(placed):
+        category = each.record.origin.category if each.record.origin else ""
+        key = (category, normalised(each.record.text))
+        if key in first:
+            found.append(Trouble(rule=DUPLICATE, at=at, other=first[key]))
+        else:
+            first[key] = at
+    return found
+
+
+def _stale(placed: Sequence[Placed], now: datetime, days: int) -> list[Trouble]:
+    until = now - timedelta(days=days)
+    return [
+        Trouble(rule=STALE, at=at)
+        for at, each in enumerate(placed)
+        if each.record.origin is not None and (moment := each.record.origin.at) is not None and moment < until
+    ]

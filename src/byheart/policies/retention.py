@@ -1,0 +1,192 @@
+"""What leaves MEMORY.md: the oldest beyond a window, and old small talk that a summary can stand for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from byheart.domain.documents import Document
+from byheart.domain.journal import (
+    COMPACTION,
+    HEARTBEAT,
+    NOTE,
+    TURN_SUMMARY,
+    Origin,
+    stamped,
+    strictest,
+)
+from byheart.domain.records import Kind, Placed, Record
+from byheart.policies import summarising
+
+COMPACTABLE = frozenset({TURN_SUMMARY, NOTE, HEARTBEAT})
+# A summary's record stays far below what a session is told at once; the day's block draws on all of them.
+RECORD_CHARACTERS, BLOCK_CHARACTERS = 4_000, 8_000
+# The session that a summary of finished sessions belongs to.
+FINISHED = "compaction"
+CHECKPOINT = "Checkpoint: what was said up to here may be compacted from now on."
+
+
+def beyond_window(document: Document, max_records: int, max_chars: int) -> list[Placed]:
+    """The oldest records that a window has no room for; the newest always stays. 0 is no limit."""
+    placed = document.placed
+    excess = len(placed) - max_records if max_records else 0
+    size = len(document.text)
+    gone: list[Placed] = []
+    for each in placed[:-1]:
+        if len(gone) >= excess and (not max_chars or size <= max_chars):
+            break
+        gone.append(each)
+        size -= _length(document.text, each)
+    return gone
+
+
+def _length(text: str, each: Placed) -> int:
+    """The characters of a record's whole line, its line break among them."""
+    start, after = text.rfind("\n", 0, each.start) + 1, text.find("\n", each.end)
+    return (after + 1 if after >= 0 else len(text)) - start
+
+
+def in_scope(placed: Iterable[Placed], now: datetime, min_age_days: int) -> list[Placed]:
+    """The records that compaction may merge: old enough by their own timestamp, of a fleeting category, not secret."""
+    until = now - timedelta(days=min_age_days)
+    return [each for each in placed if _is_fleeting(each.record) and (at := _at(each)) is not None and at < until]
+
+
+def first_in_scope(placed: Iterable[Placed], min_age_days: int) -> datetime | None:
+    """The moment from which on some record will be in scope; None where none ever will."""
+    moments = [at for each in placed if _is_fleeting(each.record) and (at := _at(each)) is not None]
+    return min(moments) + timedelta(days=min_age_days) if moments else None
+
+
+def _is_fleeting(record: Record) -> bool:
+    origin = record.origin
+    if origin is None or origin.is_secret:
+        return False
+    return origin.category in COMPACTABLE or is_checkpoint(record)
+
+
+def _at(each: Placed) -> datetime | None:
+    return each.record.origin.at if each.record.origin else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A summary record, the records it stands for, and the fields that say so on its line."""
+
+    record: Record
+    parts: tuple[Placed, ...]
+    more: dict[str, object]
+
+
+def groups(scope: Sequence[Placed], every: Iterable[Placed]) -> dict[tuple[str, str], list[Placed]]:
+    """What can be merged: for each category, and for each session that lives on in the file, at least two records.
+
+    A session of which nothing else is left shares its summary with other finished ones, so that the number of summaries
+    does not grow with the number of sessions.
+    """
+    leaving = {each.start for each in scope}
+    alive = {each.record.origin.session for each in every if each.start not in leaving and each.record.origin}
+    found: dict[tuple[str, str], list[Placed]] = {}
+    for each in scope:
+        origin = each.record.origin
+        if origin is not None and not is_checkpoint(each.record):
+            session = origin.session if origin.session in alive else FINISHED
+            found.setdefault((session, origin.category), []).append(each)
+    return {name: parts for name, parts in found.items() if len(parts) > 1}
+
+
+def is_checkpoint(record: Record) -> bool:
+    """Whether a record only marks a point in time."""
+    return record.origin is not None and record.origin.category == COMPACTION and record.text == CHECKPOINT
+
+
+def merged(found: dict[tuple[str, str], list[Placed]], name: Callable[[], str], now: datetime) -> tuple[Merged, ...]:
+    """The summary records for what leaves, one for each group."""
+    return tuple(_summary(session, category, parts, name(), now) for (session, category), parts in found.items())
+
+
+def _summary(session: str, category: str, parts: list[Placed], id_: str, now: datetime) -> Merged:
+    origins = [each.record.origin for each in parts if each.record.origin]
+    moments = [at for origin in origins if (at := origin.at) is not None]
+    first, last = min(moments, default=now), max(moments, default=now)
+    taken = summarising.chosen([(_at(each), each.record.text) for each in parts], RECORD_CHARACTERS)
+    count = f"{len(parts)} {category} record{'' if len(parts) == 1 else 's'}"
+    days = f"{first.date()} to {last.date()}" if first.date() != last.date() else f"{first.date()}"
+    channels = Counter(origin.channel for origin in origins)
+    certainties = [origin.certainty for origin in origins if origin.certainty is not None]
+    origin = Origin(
+        id=id_,
+        session=session,
+        category=COMPACTION,
+        channel=channels.most_common(1)[0][0] if channels else "compaction",
+        certainty=min(certainties, default=None),
+        # The newest part's: what is summed up is as old as it was.
+        timestamp=stamped(last),
+        sensitivity=strictest([each.sensitivity for each in origins]),
+    )
+    more: dict[str, object] = {
+        "compacted": {
+            "category": category,
+            "records": len(parts),
+            "from": stamped(first),
+            "until": stamped(last),
+            "sessions": len({each.session for each in origins}),
+            "sourceChannels": sorted(channels),
+            "at": stamped(now),
+        }
+    }
+    text = f"Summary of {count}, {days}:\n{summarising.listed(taken)}"
+    record = Record(text=text, kind=Kind.NOTE, origin=origin, source=origin.channel, added=last.date())
+    return Merged(record=record, parts=tuple(parts), more=more)
+
+
+_HEADING = "## Summary ("
+
+
+def long_memory(text: str) -> list[tuple[bool, str]]:
+    """LONGMEMORY.md taken apart at its headings: whether each piece is a dated summary, and its text; oldest first."""
+    pieces: list[tuple[bool, str]] = []
+    current, dated = "", False
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("# ", "## ")):
+            if current:
+                pieces.append((dated, current))
+            current, dated = "", line.startswith(_HEADING)
+        current += line
+    if current:
+        pieces.append((dated, current))
+    return pieces
+
+
+def block(scope: Sequence[Placed], day: date, most: int) -> str:
+    """The dated summary of everything that one compaction merged, within `most` characters; "" where nothing fits."""
+    heading = f"{_HEADING}{day.isoformat()})\n\n"
+    room = min(BLOCK_CHARACTERS, most) - len(heading) - 1
+    texts = [(_at(each), each.record.text) for each in scope if not is_checkpoint(each.record)]
+    taken = summarising.chosen(texts, room)
+    return f"{heading}{summarising.listed(taken)}\n" if taken else ""
+
+
+def lengthened(text: str, fresh: str, most: int) -> tuple[str, list[str]]:
+    """LONGMEMORY.md with a new block at its end, and the blocks that had to go for it: the oldest ones.
+
+    What a person wrote outside of the dated blocks always stays.
+    """
+    pieces = long_memory(text) if text else [(False, "# LONGMEMORY\n\n")]
+    if pieces and not pieces[-1][1].endswith("\n\n"):
+        pieces[-1] = (pieces[-1][0], pieces[-1][1].rstrip("\n") + "\n\n")
+    pieces.append((True, fresh))
+    gone: list[str] = []
+    while sum(len(piece) for _, piece in pieces) > most:
+        oldest = next((place for place, (dated, _) in enumerate(pieces[:-1]) if dated), None)
+        if oldest is None:
+            break
+        gone.append(pieces.pop(oldest)[1])
+    return "".join(piece for _, piece in pieces), gone
+
+
+def room_for_block(text: str, most: int) -> int:
+    """The characters that a new block may have once every older block has gone."""
+    return most - sum(len(piece) for dated, piece in long_memory(text) if not dated) - 16
