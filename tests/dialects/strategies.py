@@ -7,6 +7,7 @@ from datetime import date
 
 from hypothesis import strategies as st
 
+from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Confidence, Kind, Record, Value, spoken
 
 # Characters that have caused trouble: quotes, YAML and Markdown syntax, line separators, other scripts, emoji.
@@ -158,5 +159,72 @@ def rule_files(draw: st.DrawFn) -> str:
             rows.append(
                 draw(st.sampled_from(["", "not json", '{"k":"rule"', "[1,2]", '{"k":"odd","t":["a","b","c"],"n":"x"}']))
             )
+    body = newline.join(rows)
+    return draw(st.sampled_from(["", "", "\ufeff"])) + body + (draw(st.sampled_from([newline, ""])) if body else "")
+
+
+@st.composite
+def journal_records(draw: st.DrawFn) -> Record:
+    certainty = draw(st.one_of(st.none(), st.sampled_from([0, 1, 0.8, 0.25])))
+    channel = draw(words)
+    day = draw(days)
+    category = draw(st.sampled_from(["note", "turn-summary", "compaction", "heartbeat", "my-own"]))
+    confidence = None
+    if certainty is not None:
+        confidence = Confidence.HIGH if certainty == 1 else Confidence.MEDIUM if certainty == 0.8 else Confidence.LOW
+    return Record(
+        text=draw(texts),
+        kind=Kind.NOTE,
+        confidence=confidence,
+        source=channel,
+        added=day,
+        origin=Origin(
+            id=draw(st.uuids(version=4)).__str__(),
+            session=draw(texts),
+            category=category,
+            channel=channel,
+            certainty=certainty,
+            timestamp=f"{day.isoformat()}T10:00:00.000Z",
+            sensitivity=draw(st.sampled_from(Sensitivity)),
+        ),
+    )
+
+
+def journal_row(record: Record, *, spaced: bool = False, mine: str = "") -> str:
+    """A record's line as another program writes it: built here, not by the dialect."""
+    origin = record.origin
+    assert origin is not None
+    entry: dict[str, object] = {
+        "id": origin.id,
+        "sessionId": origin.session,
+        "category": origin.category,
+        "text": record.text,
+        "provenance": {
+            "sourceChannel": origin.channel,
+            "confidence": origin.certainty,
+            "timestamp": origin.timestamp,
+            "sensitivity": origin.sensitivity.value,
+        },
+    }
+    if mine:
+        entry["mine"] = {"deep": [mine]}
+    return "- " + json.dumps(entry, ensure_ascii=spaced, separators=(", ", ": ") if spaced else (",", ":"))
+
+
+_NOT_RECORDS = [
+    "", "Just prose.", "- 12", "- a list item", "  - nested", "- [1, 2]", '- {"broken": ', "- {placeholder}", "* starred",
+    '- "quoted"', "- null", '- {"id":"x","sessionId":"main"}', "## My heading", "- [ ] a task", "-no blank", '- {"text": 12}',
+]  # fmt: skip
+
+
+@st.composite
+def journal_files(draw: st.DrawFn) -> str:
+    """A MEMORY.md by other hands: a header, records with odd spacing and own fields, prose and near misses between."""
+    newline = draw(st.sampled_from(["\n", "\r\n"]))
+    rows = draw(st.sampled_from([[], ["# MEMORY", ""], ["# Long-term memory", "", "Some words about it.", ""]]))
+    for record in draw(st.lists(journal_records(), max_size=5)):
+        rows = [*rows, journal_row(record, spaced=draw(st.booleans()), mine=draw(st.sampled_from(["", "own"])))]
+        if draw(st.integers(0, 2)) == 0:
+            rows.append(draw(st.sampled_from(_NOT_RECORDS)))
     body = newline.join(rows)
     return draw(st.sampled_from(["", "", "\ufeff"])) + body + (draw(st.sampled_from([newline, ""])) if body else "")

@@ -166,13 +166,7 @@ def export(desk: Desk, scopes: Sequence[Scope], target: str, *, with_secret: boo
     """All records of these scopes as one text; those labelled secret only where that is asked for."""
     documents, problems = every(desk, scopes, NOTEBOOKS)
     records = [placed.record for each in documents for placed in each.document.placed]
-    secret = sum(record.is_secret for record in records)
-    if secret and not with_secret:
-        records = [record for record in records if not record.is_secret]
-        message = (
-            f"{secret} record{'' if secret == 1 else 's'} labelled secret left out; --allow-secret exports them too"
-        )
-        problems.append(Finding(rule="labelled-secret", message=message, severity="note"))
+    records = _unlabelled(records, problems, with_secret=with_secret)
     if not records:
         raise NothingFound("there are no memories to export")
     return _converted(desk, records, target, problems)

@@ -9,6 +9,8 @@ from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place, Root
 from byheart.flows.commit import Committed, commit
 from byheart.flows.desk import PROFILE, RULES, Desk
+from byheart.flows.journal.append import created
+from byheart.flows.journal.shelf import shelf_of
 from byheart.policies.merging import Decision
 
 
@@ -33,6 +35,7 @@ def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
     outcome = settled(desk, root)
     if outcome.created:
         done.append(f"created {root.documents[PROFILE]}")
+    done += _journal(desk, root)
     if outcome.recovered:
         done.append(f"recovered {root.documents[PROFILE]}; the old content is below the block")
     return Ready(
@@ -45,6 +48,13 @@ def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
 def settled(desk: Desk, root: Root) -> Committed:
     """The profile notebook of a root, created from the template if it is missing and recovered if it cannot be read."""
     return commit(desk, root, PROFILE, _nothing, create=True)
+
+
+def _journal(desk: Desk, root: Root) -> list[str]:
+    """MEMORY.md from its template, where it is missing or empty. It stays private also where the notebooks do not."""
+    shelf = shelf_of(desk, root)
+    with desk.files.locked(root):
+        return [f"created {shelf.memory}"] if created(desk, shelf) else []
 
 
 def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:

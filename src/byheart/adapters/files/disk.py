@@ -173,17 +173,20 @@ class DiskFiles:
     def claimed(self, root: Root, task: str) -> Iterator[bool]:
         """Hold one task of a root, without waiting: False when somebody else is at it. A crash does not leave it held."""
         try:
-            lock, _ = locks.acquire(root.own(f"{task}.lock"), 0)
+            lock, died = locks.acquire(root.own(f"{task}.lock"), 0)
         except Busy:
             yield False
             return
         try:
+            if died:
+                with self.locked(root):
+                    self._sweep(root)
             yield True
         finally:
             locks.release(lock)
 
     def _sweep(self, root: Root) -> None:
-        for place in (root.own("lock"), *root.documents.values()):
+        for place in (root.own("lock"), root.own("backup/any"), *root.documents.values()):
             names = parts(place)
             folder = open_folder(place, names[:-1], create=False)
             if folder is None:

@@ -25,7 +25,7 @@ from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.flows.journal import window
 from byheart.flows.journal.append import append, checkpoint
-from byheart.flows.journal.shelf import Shelf, State, keep, local_day, parsed, read, shelf_of, state
+from byheart.flows.journal.shelf import Shelf, State, keep, local_day, note, parsed, read, shelf_of, state
 from byheart.policies import integrity, retention
 from byheart.policies.retention import Merged
 from byheart.text.lines import break_style
@@ -63,7 +63,7 @@ def compact(desk: Desk, scope: Scope, *, force: bool = False, session: str | Non
         return _nothing(desk, shelf, document)
     with desk.files.claimed(root, LOCK) as ours:
         if not ours:
-            _note(desk, root, "compaction skipped", "compaction skipped: another one holds the lock")
+            _log(desk, root, "compaction skipped", "compaction skipped: another one holds the lock")
             return _not_run(shelf, "lock", "lock held")
         if session is not None:
             append(desk, checkpoint(session), scope)
@@ -117,7 +117,7 @@ def _nothing(desk: Desk, shelf: Shelf, document: Document) -> Compacted:
     """Say that nothing is in scope, and note from when on something may be, so that appends need not look before."""
     first = retention.first_in_scope(document.placed, desk.journal.memory_compaction_min_age_days)
     later = max(first, desk.clock() + _PAUSE) if first is not None else desk.clock() + _PAUSE
-    keep(desk, shelf.root, replace(state(desk, shelf.root), idle_until=later, compacted_at=desk.clock()))
+    note(desk, shelf.root, lambda known: replace(known, idle_until=later, compacted_at=desk.clock()))
     return _not_run(shelf, "scope", "nothing to compact")
 
 
@@ -149,7 +149,7 @@ def _run(desk: Desk, shelf: Shelf) -> Compacted:
                 problem, long_before = conflict, read(desk, shelf.long_memory)
         raise Conflict(f"{problem}; it kept changing, try again in a moment")
     except ByheartError as error:
-        _note(desk, root, "compaction failed", f"compaction failed: {error}")
+        _log(desk, root, "compaction failed", f"compaction failed: {error}")
         raise
 
 
@@ -159,13 +159,14 @@ def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, long_before: Snapshot, ar
     block = _block(desk, plan, long_before.text or "")
     backup = ledger.backup_name(desk, shelf.memory)
     # On disk before anything else is: whoever comes after a crash must know what to tidy up.
-    begun = replace(
-        state(desk, root),
-        unfinished=tuple(each.record.origin.id for each in plan.summaries if each.record.origin),
-        unfinished_block=content_digest(block),
-        unfinished_backup=backup,
+    begun = tuple(each.record.origin.id for each in plan.summaries if each.record.origin)
+    note(
+        desk,
+        root,
+        lambda known: replace(
+            known, unfinished=begun, unfinished_block=content_digest(block), unfinished_backup=backup
+        ),
     )
-    keep(desk, root, begun)
     # A backup of a file with a credential in it would be a second copy of that, so it goes once it is not needed.
     lasting = not desk.scanner.secrets(plan.before.text)
     lengthened = None
@@ -180,7 +181,8 @@ def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, long_before: Snapshot, ar
             _restored(desk, shelf, long_before, lengthened)
             if (read(desk, shelf.memory).text or "").startswith(plan.before.text):
                 ledger.drop_backup(desk, root, backup)
-                keep(desk, root, begun.settled())
+                # What is archived by now stays known, so that the next run does not archive it again.
+                note(desk, root, lambda known: replace(known, unfinished_backup=""))
         raise
     undoable = lasting and current.text == plan.before.text
     return _finished(desk, shelf, plan, backup, current.digest, text, undoable=undoable, lengthened=bool(lengthened))
@@ -390,7 +392,7 @@ def _finished(
             if entry.backup is None:
                 ledger.drop_backup(desk, root, backup)
             ledger.record(desk, root, entry)
-        keep(desk, root, replace(state(desk, root).settled(), compacted_at=desk.clock(), idle_until=None))
+            keep(desk, root, replace(state(desk, root).settled(), compacted_at=desk.clock(), idle_until=None))
     except ByheartError as error:
         notes.append(f"it is done, but the log could not be written: {error}")
     return Compacted(
@@ -408,7 +410,7 @@ def _finished(
     )
 
 
-def _note(desk: Desk, root: Root, action: str, note: str) -> None:
+def _log(desk: Desk, root: Root, action: str, note: str) -> None:
     """A line in the log about something that did not happen; a log that cannot be written must not hide the reason."""
     place = root.documents[JOURNAL]
     entry = ledger.Entry(

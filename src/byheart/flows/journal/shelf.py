@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import posixpath
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from byheart.domain.documents import Document
-from byheart.domain.errors import BadSetting, Conflict
+from byheart.domain.errors import BadSetting
 from byheart.domain.journal import moment, stamped
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place, Root
@@ -117,8 +118,16 @@ def state(desk: Desk, root: Root) -> State:
         return State()
 
 
+def note(desk: Desk, root: Root, change: Callable[[State], State]) -> State:
+    """Remember something more; what was remembered before, and is changed by it, is read under the root's lock."""
+    with desk.files.locked(root):
+        new = change(state(desk, root))
+        keep(desk, root, new)
+    return new
+
+
 def keep(desk: Desk, root: Root, new: State) -> None:
-    """Remember it. Whoever writes at the same time wins: what is lost is found out again."""
+    """Remember exactly this. The root is locked, so that what a crash leaves behind is swept by the next writer."""
     raw = {
         "folder": new.folder,
         "compacted_at": stamped(new.compacted_at) if new.compacted_at else None,
@@ -133,7 +142,4 @@ def keep(desk: Desk, root: Root, new: State) -> None:
     place = root.own(STATE)
     old = desk.files.read(place)
     if old.text != text:
-        try:
-            desk.files.write(place, text, old.digest)
-        except Conflict:
-            return
+        desk.files.write(place, text, old.digest)

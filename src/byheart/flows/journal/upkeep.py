@@ -12,7 +12,7 @@ from byheart.flows.desk import Desk
 from byheart.flows.journal.compact import compact
 from byheart.flows.journal.dueness import due
 from byheart.flows.journal.scan import integrity_scan
-from byheart.flows.journal.shelf import keep, shelf_of, state
+from byheart.flows.journal.shelf import note, shelf_of
 
 
 def upkeep(desk: Desk, scopes: Sequence[Scope], *, force: bool = False) -> list[Upkeep]:
@@ -28,10 +28,7 @@ def upkeep(desk: Desk, scopes: Sequence[Scope], *, force: bool = False) -> list[
             outcome = (
                 _compacted(desk, scope) if compaction or (force and desk.journal.memory_compaction_enabled) else None
             )
-            findings = None
-            if scan or force:
-                findings = len(integrity_scan(desk, scope))
-                keep(desk, root, replace(state(desk, root), scanned_at=desk.clock(), findings=findings))
+            findings = _scanned(desk, scope) if scan or force else None
             if outcome is not None or findings is not None:
                 done.append(Upkeep(scope=scope.value, path=path, compaction=outcome, findings=findings))
         except ByheartError as error:
@@ -39,9 +36,15 @@ def upkeep(desk: Desk, scopes: Sequence[Scope], *, force: bool = False) -> list[
     return done
 
 
+def _scanned(desk: Desk, scope: Scope) -> int:
+    found = len(integrity_scan(desk, scope))
+    note(desk, desk.roots[scope], lambda known: replace(known, scanned_at=desk.clock(), findings=found))
+    return found
+
+
 def _compacted(desk: Desk, scope: Scope) -> Compacted:
     root = desk.roots[scope]
     outcome = compact(desk, scope)
     # A run that was not needed counts as well, or it would be due again at once.
-    keep(desk, root, replace(state(desk, root), compacted_at=desk.clock()))
+    note(desk, root, lambda known: replace(known, compacted_at=desk.clock()))
     return outcome
