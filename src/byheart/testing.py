@@ -34,9 +34,9 @@ class SharedFiles(DiskFiles):
 
     def __init__(self) -> None:
         super().__init__()
-        self.saves: list[Callable[[], None]] = []
+        self.saves: list[Callable[[], object]] = []
 
-    def before_next_write(self, save: Callable[[], None]) -> None:
+    def before_next_write(self, save: Callable[[], object]) -> None:
         self.saves.append(save)
 
     def _interrupt(self, place: Place) -> None:

@@ -317,8 +317,9 @@ def test_long_memory_may_lie_elsewhere(bench: Bench) -> None:
 @pytest.mark.parametrize("setting", ["long_memory_path", "memory_archive_path"])
 def test_path_that_has_another_use_is_refused(bench: Bench, setting: str) -> None:
     aged(bench, 3)
+    bench.flags = (f"journal.{setting}=MEMORY.md",)
     with pytest.raises(ByheartError, match=setting):
-        compact(bench, **{setting: "MEMORY.md"})
+        compact(bench)
 
 
 # Safety and traces
