@@ -1,6 +1,6 @@
-"""Measures start-up, write throughput and the scanner; prints a table and, last, one line of JSON.
+"""Measures start-up, write throughput, the journal and the scanner; prints a table and, last, one line of JSON.
 
-    python benchmarks/run.py [--data secrets.jsonl.gz] [--only start,write,scan] [--quick]
+    python benchmarks/run.py [--data secrets.jsonl.gz] [--only start,write,journal,scan] [--quick]
 
 Times are compared within one run, as ratios: the machines this runs on are shared and noisy.
 """
@@ -237,7 +237,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="a labelled set of secrets, JSON lines in gzip")
     parser.add_argument("--transcripts", help="a folder of transcripts to scan")
-    parser.add_argument("--only", default="start,write,scan", help="which parts to run")
+    parser.add_argument("--only", default="start,write,journal,scan", help="which parts to run")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     options = parser.parse_args()
     wanted = set(options.only.split(","))
@@ -246,6 +246,11 @@ def main() -> int:
         parts["Cold start"] = list(start_up(options.quick))
     if "write" in wanted:
         parts["Writes, each on disk before it is acknowledged"] = list(writes(options.quick))
+    if "journal" in wanted:
+        # A script's own folder is where it finds its neighbours.
+        import journal  # type: ignore[import-not-found]
+
+        parts["Journal; the ratio of an append should stay near 1"] = list(journal.measured(options.quick))
     if "scan" in wanted:
         parts["Scanner speed; a ratio near 2 is linear"] = list(speed(options.quick))
         if options.data:

@@ -121,7 +121,7 @@ def _record(body: str) -> Record | str:
     text = raw.get("text")
     if type(text) is not str:
         return "it is JSON, but has no text"
-    if "\\u" in body and _SURROGATE.search(text):
+    if "\\u" in body and _has_surrogate(raw):
         return "half a character (a lone surrogate) stands in it"
     source = raw.get("provenance")
     provenance = source if type(source) is dict else {}
@@ -148,7 +148,14 @@ def _record(body: str) -> Record | str:
 
 
 def _text(value: object, otherwise: str) -> str:
-    return value if type(value) is str and not _SURROGATE.search(value) else otherwise
+    return value if type(value) is str else otherwise
+
+
+def _has_surrogate(raw: dict[str, object]) -> bool:
+    """Whether a text of the record, or of its provenance, cannot be encoded."""
+    source = raw.get("provenance")
+    every = [*raw.values(), *(source.values() if type(source) is dict else ())]
+    return any(type(value) is str and _SURROGATE.search(value) for value in every)
 
 
 def _certainty(value: object) -> float | None:

@@ -131,6 +131,8 @@ def _whole(record: Record) -> str:
         record.key or "",
         *(record.triple or ()),
     ]
+    if record.origin is not None:
+        parts += [record.origin.id, record.origin.session, record.origin.category, record.origin.channel]
     return "\n".join(dict.fromkeys([*parts, *(f"{record.key} = {part}" for part in parts if not record.triple)]))
 
 
@@ -154,6 +156,15 @@ def cleaned(desk: Desk, record: Record) -> Record:
         source=clean(record.source) if record.source else record.source,
         key=desk.scanner.redacted(record.key) if record.key else record.key,
         triple=(clean(record.triple[0]), clean(record.triple[1]), clean(record.triple[2])) if record.triple else None,
+        origin=replace(
+            record.origin,
+            id=clean(record.origin.id),
+            session=clean(record.origin.session),
+            category=clean(record.origin.category),
+            channel=clean(record.origin.channel),
+        )
+        if record.origin
+        else None,
     )
 
 

@@ -19,6 +19,7 @@ from byheart.domain.journal import (
 )
 from byheart.domain.records import Kind, Placed, Record
 from byheart.policies import summarising
+from byheart.policies.summarising import Said
 
 COMPACTABLE = frozenset({TURN_SUMMARY, NOTE, HEARTBEAT})
 # A summary's record stays far below what a session is told at once; the day's block draws on all of them.
@@ -73,11 +74,12 @@ def _at(each: Placed) -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A summary record, the records it stands for, and the fields that say so on its line."""
+    """A summary record, the records it stands for, the fields that say so on its line, and the sentences it has kept."""
 
     record: Record
     parts: tuple[Placed, ...]
     more: dict[str, object]
+    said: tuple[Said, ...]
 
 
 def groups(scope: Sequence[Placed], every: Iterable[Placed]) -> dict[tuple[str, str], list[Placed]]:
@@ -139,7 +141,7 @@ def _summary(session: str, category: str, parts: list[Placed], id_: str, now: da
     }
     text = f"Summary of {count}, {days}:\n{summarising.listed(taken)}"
     record = Record(text=text, kind=Kind.NOTE, origin=origin, source=origin.channel, added=last.date())
-    return Merged(record=record, parts=tuple(parts), more=more)
+    return Merged(record=record, parts=tuple(parts), more=more, said=tuple(taken))
 
 
 _HEADING = "## Summary ("
@@ -160,12 +162,15 @@ def long_memory(text: str) -> list[tuple[bool, str]]:
     return pieces
 
 
-def block(scope: Sequence[Placed], day: date, most: int) -> str:
-    """The dated summary of everything that one compaction merged, within `most` characters; "" where nothing fits."""
+def block(summaries: Sequence[Merged], day: date, most: int) -> str:
+    """The dated summary of everything that one compaction merged, within `most` characters; "" where nothing fits.
+
+    It is chosen from what the summaries have chosen, so that nothing stands here that MEMORY.md does not say.
+    """
     heading = f"{_HEADING}{day.isoformat()})\n\n"
     room = min(BLOCK_CHARACTERS, most) - len(heading) - 1
-    texts = [(_at(each), each.record.text) for each in scope if not is_checkpoint(each.record)]
-    taken = summarising.chosen(texts, room)
+    said = sorted((each for merged in summaries for each in merged.said), key=lambda each: (each.at is None, each.at))
+    taken = summarising.chosen([(each.at, each.text) for each in said], room)
     return f"{heading}{summarising.listed(taken)}\n" if taken else ""
 
 

@@ -80,11 +80,12 @@ def chosen(texts: Iterable[tuple[datetime | None, str]], most: int) -> list[Said
     """
     every: list[Said] = []
     for at, text in texts:
-        every += [Said(sentence, at, len(every)) for sentence in sentences(text)]
+        every += [Said(sentence, at, order) for order, sentence in enumerate(sentences(text), start=len(every))]
     # Of a sentence that was said twice the later counts.
     latest = {normalised(each.text): each for each in every if len(each.text) > 3}
-    ranked = sorted(latest.values(), key=lambda each: (-weight(each.text), -each.order))
-    telling = [each for each in ranked if weight(each.text) > 0] or ranked[:3]
+    weights = {each.order: weight(each.text) for each in latest.values()}
+    ranked = sorted(latest.values(), key=lambda each: (-weights[each.order], -each.order))
+    telling = [each for each in ranked if weights[each.order] > 0] or ranked[:3]
     taken: list[Said] = []
     room, meanings, shapes = most, set(), Counter[str]()
     for each in telling:

@@ -27,6 +27,7 @@ from byheart.flows.desk import JOURNAL, Desk, handle_of, is_enabled
 from byheart.flows.journal import window
 from byheart.flows.journal.shelf import Shelf, keep, local_day, shelf_of, state
 from byheart.policies import forgetting, retention
+from byheart.text.patterns import deferred
 from byheart.text.slugs import content_digest, uuid_of
 
 MOST_CHARACTERS, _MOST_NAME = 16_000, 120
@@ -34,6 +35,7 @@ _KNOWN = frozenset({"id", "sessionId", "category", "text", "provenance"})
 # Written by programs at every turn: the log of changes would hold nothing else.
 _UNLOGGED = frozenset({TURN_SUMMARY, HEARTBEAT, COMPACTION})
 _ROUNDS = 12
+_UUID = deferred(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 
 def append(
@@ -140,7 +142,9 @@ def refuse_unsafe(desk: Desk, record: Record, more: dict[str, Value], *, asked: 
     """Raise Unsafe for a record with a secret, hidden characters or orders to its reader, in whichever field."""
     origin = record.origin
     assert origin is not None
-    parts = [record.text, origin.id, origin.session, origin.category, origin.channel, *leaves(more, names=True)]
+    # A random number can look like anything, and a UUID says nothing.
+    names = [name for name in (origin.id, origin.session) if not _UUID.match(name)]
+    parts = [record.text, *names, origin.category, origin.channel, *leaves(more, names=True)]
     findings = [
         found
         for part in dict.fromkeys(parts)

@@ -256,8 +256,10 @@ def _loosened(each: Merged) -> bool:
 
 def _new_trouble(desk: Desk, before: Sequence[Placed], after: Sequence[Placed]) -> str:
     now, days = desk.clock(), desk.journal.stale_days
-    old = Counter(each.rule for each in integrity.troubles(before, now, days))
     new = Counter(each.rule for each in integrity.troubles(after, now, days))
+    if not new:
+        return ""
+    old = Counter(each.rule for each in integrity.troubles(before, now, days))
     return ", ".join(f"{rule} {count}" for rule, count in sorted((new - old).items()))
 
 
@@ -300,7 +302,7 @@ def _tidied(desk: Desk, shelf: Shelf, known: State) -> Snapshot:
 def _block(desk: Desk, plan: Plan, long_text: str) -> str:
     most = desk.journal.long_memory_max_chars
     day = local_day(desk, desk.clock())
-    return retention.block(plan.scope, day, retention.room_for_block(long_text, most))
+    return retention.block(plan.summaries, day, retention.room_for_block(long_text, most))
 
 
 def _lengthen(desk: Desk, shelf: Shelf, old: Snapshot, block: str, archived: set[str]) -> Snapshot | None:

@@ -80,18 +80,21 @@ def _stored(desk: Desk, root: Root, fit: list[tuple[Record, str]]) -> list[Recei
         ids = {each.record.origin.id for each in there if each.record.origin and each.record.origin.id}
         texts = {_said(each.record) for each in there}
         fresh = []
+        receipts = []
         for record, line in fit:
             origin = record.origin
             known = (origin is not None and origin.id in ids) or _said(record) in texts
             if not known:
-                fresh.append((record, line))
+                fresh.append(line)
                 texts.add(_said(record))
+            receipts.append(_receipt(root, record, "unchanged" if known else "added"))
         if not fresh:
-            return []
+            return receipts
         joint = "" if text.endswith("\n") else "\n"
         try:
-            desk.files.write(shelf.memory, text + joint + "".join(line + "\n" for _, line in fresh), snapshot.digest)
-            return [_receipt(root, record) for record, _ in fresh]
+            new = text + joint + "".join(line + "\n" for line in fresh)
+            desk.files.write(shelf.memory, new, snapshot.digest)
+            return receipts
         except Conflict as conflict:
             last = conflict
     raise last
@@ -103,12 +106,12 @@ def _said(record: Record) -> tuple[str, str, str]:
     return (normalised(record.text), origin.category if origin else "", (origin.timestamp or "") if origin else "")
 
 
-def _receipt(root: Root, record: Record) -> Receipt:
+def _receipt(root: Root, record: Record, action: str) -> Receipt:
     origin = record.origin
     handle = handle_of(root.scope, JOURNAL, origin.id if origin else None, record.text)
     return Receipt(
         id="",
-        action="added",
+        action=action,
         scope=root.scope,
         dialect=JOURNAL,
         path=str(root.documents[JOURNAL]),
