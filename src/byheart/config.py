@@ -74,7 +74,7 @@ KEYS: dict[str, Rule] = {
     "journal.memory_compaction_enabled": Rule(kind=bool, narrow="off"),
     "journal.memory_compaction_threshold_records": Rule(kind=int, least=0, most=_MANY),
     "journal.memory_compaction_threshold_chars": Rule(kind=int, least=0, most=_LONG),
-    "journal.memory_compaction_min_age_days": Rule(kind=int, least=1, most=3650),
+    "journal.memory_compaction_min_age_days": Rule(kind=int, least=0, most=3650),
     "journal.memory_compaction_schedule": Rule(kind=str, form=CRON),
     "journal.memory_compaction_interval_ms": Rule(kind=int, least=60_000, most=31_536_000_000),
     "journal.long_memory_path": Rule(kind=str),
@@ -207,7 +207,7 @@ def _checked(origin: str, key: str, value: Setting) -> Setting:
         raise BadSetting(origin, key, f"has the value {value!r}, which is of the wrong kind", rule.allowed())
     if rule.choices and value not in rule.choices:
         raise BadSetting(origin, key, f"has the unknown value {value!r}", rule.allowed())
-    if rule.least is not None and rule.most is not None and not rule.least <= float(value) <= rule.most:
+    if rule.least is not None and rule.most is not None and not rule.least <= value <= rule.most:  # type: ignore[operator]
         raise BadSetting(origin, key, f"has the value {value!r}, which is out of range", rule.allowed())
     if value and rule.form in (CRON, ZONE) and not _well_formed(rule.form, str(value)):
         raise BadSetting(origin, key, f"has the value {value!r}, which cannot be understood", rule.allowed())
@@ -315,7 +315,9 @@ class Carried:
 
     @property
     def lines(self) -> list[str]:
-        return [f"{key.removeprefix('journal.')} = {json.dumps(value)}\n" for key, value in self.values.items()]
+        # ASCII would spell an emoji as two halves, which TOML does not know.
+        spelled = {key: json.dumps(value, ensure_ascii=False) for key, value in self.values.items()}
+        return [f"{key.removeprefix('journal.')} = {value}\n" for key, value in spelled.items()]
 
 
 _ALIASES = {
@@ -346,7 +348,9 @@ def carried(origin: str, raw: object) -> Carried:
             elif value is not None:
                 if not isinstance(value, str | int | float | bool):
                     raise BadSetting(origin, f"{section}.{name}", "has a value of the wrong kind", KEYS[key].allowed())
-                values[key] = _checked(origin, key, value)
+                # Other programs have one sort of number.
+                whole = KEYS[key].kind is int and isinstance(value, float) and value.is_integer()
+                values[key] = _checked(origin, key, int(value) if whole else value)
     ignored += [str(name) for name in raw if name not in ("continuity", "memory")]
     if values:
         values.setdefault("journal.timezone", "UTC")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from byheart import config as settings
 from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
-from byheart.domain.errors import BadInput, ByheartError
+from byheart.domain.errors import BadInput, ByheartError, Refused
 from byheart.domain.roots import Place
 from byheart.wiring import Opened, Surroundings, place_of
 
@@ -96,7 +96,10 @@ def carry_over(opened: Opened, taken: Carried) -> str:
     place = Place(opened.home, "config.toml")
     old = opened.files.read(place)
     text = old.text or ""
-    own = tomllib.loads(text).get("journal", {})
+    before = tomllib.loads(text)
+    own = before.get("journal", {})
+    if not isinstance(own, dict):
+        raise Refused(f"{place} gives journal a value of its own; make it a table and try again")
     fresh = [line for line in taken.lines if line.split(" = ")[0] not in own]
     table = re.search(r"^[ \t]*\[journal\][^\n]*\n?", text, re.MULTILINE)
     if table:
@@ -105,7 +108,15 @@ def carry_over(opened: Opened, taken: Carried) -> str:
     else:
         joint = "" if not text else "\n" if text.endswith("\n") else "\n\n"
         new = f"{text}{joint}[journal]\n{''.join(fresh)}"
-    tomllib.loads(new)
+    fresh_values = tomllib.loads("".join(fresh))
+    try:
+        sound = tomllib.loads(new) == {**before, "journal": {**own, **fresh_values}}
+    except tomllib.TOMLDecodeError:
+        sound = False
+    if not sound:
+        raise Refused(
+            f"{place} spells its journal table in a way that byheart will not edit; add the lines there by hand"
+        )
     opened.files.write(place, new, old.digest)
     return str(place)
 

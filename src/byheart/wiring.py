@@ -30,6 +30,8 @@ REPO_RULES = "docs/memory/memories.ndjson"
 SHARED_RULES = "~/.skill_master/memory/memories.ndjson"
 # A journal shows itself in its first records; a large one need not be read for that.
 _PEEK = 65_536
+# Files that stand beside a MEMORY.md which is a journal, also while it has no record yet.
+_SUBSTRATE = ("HEARTBEAT.md", "SOUL.md", "LONGMEMORY.md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,10 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
     )
     usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
     chosen = set(roots[Scope.LOCAL].documents.values())
-    shadowed = tuple(str(place) for place in usual if place not in chosen and os.path.lexists(str(place)))
+    shadowed = [str(place) for place in usual if place not in chosen and os.path.lexists(str(place))]
+    theirs = Place(project.folder, JOURNAL_FILE)
+    if theirs not in chosen and not config.text("paths.journal") and _journal_head(theirs):
+        shadowed.append(str(theirs))
     return Opened(
         memory=Memory(desk),
         config=config,
@@ -118,7 +123,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         home=home,
         in_repo=in_repo,
         files=disk,
-        shadowed=shadowed,
+        shadowed=tuple(shadowed),
     )
 
 
@@ -138,23 +143,30 @@ def _local(around: Surroundings, config: Config, home: str, project: Project, in
 
 
 def _journal(around: Surroundings, config: Config, project: Project, usual: Place) -> Place:
-    """Where this project's MEMORY.md lies. A repository's own counts only where it is a journal: the name is common."""
+    """Where this project's MEMORY.md lies. A repository's own counts only where it is a journal, since the name is common,
+    and only while there is none at home: a clone must not take a journal's place."""
     chosen = config.text("paths.journal")
     if chosen:
         return _chosen(around, chosen, project.folder)
-    try:
-        opened = os.open(
-            os.path.join(project.folder, JOURNAL_FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
-    except OSError:
+    if os.path.lexists(str(usual)):
         return usual
+    theirs = _journal_head(Place(project.folder, JOURNAL_FILE))
+    return Place(project.folder, JOURNAL_FILE) if theirs else usual
+
+
+def _journal_head(place: Place) -> bool:
+    """Whether a file is a journal, by its beginning or by the company it keeps."""
+    try:
+        opened = os.open(str(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
     try:
         head = os.read(opened, _PEEK).decode("utf-8", "replace")
     except OSError:
-        return usual
+        return False
     finally:
         os.close(opened)
-    return Place(project.folder, JOURNAL_FILE) if looks_like(head) else usual
+    return looks_like(head) or any(os.path.lexists(os.path.join(place.base, name)) for name in _SUBSTRATE)
 
 
 def _zone(around: Surroundings, config: Config) -> tzinfo | None:

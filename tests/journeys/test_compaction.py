@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +17,7 @@ from byheart.domain.errors import ByheartError, Unreadable, Unwritable
 from byheart.domain.journal import Compacted, Sensitivity
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Scope
-from byheart.domain.roots import Place
+from byheart.domain.roots import Place, Root
 from byheart.flows.journal import compact as flow
 from byheart.testing import Bench, SharedFiles
 from tests.conftest import Cli
@@ -57,7 +59,7 @@ def test_checks_come_in_order_enabled_then_threshold_then_scope_then_lock(bench:
     assert compact(bench, force=False, **on).ran
 
 
-def _root(bench: Bench):  # type: ignore[no-untyped-def]
+def _root(bench: Bench) -> Root:
     return bench.memory._desk.roots[Scope.LOCAL]
 
 
@@ -389,14 +391,42 @@ def test_write_that_fails_half_way_is_rolled_back_from_the_backup_and_logged(ben
     assert compact(bench).ran
 
 
+class Hurried(SharedFiles):
+    """Files on which somebody acts just before we take the lock for the given time."""
+
+    def __init__(self, when: int, act: Callable[[], object]) -> None:
+        super().__init__()
+        self.when, self.act = when, act
+
+    @contextmanager
+    def locked(self, root: Root) -> Iterator[None]:
+        self.when -= 1
+        if self.when == 0:
+            self.act()
+        with super().locked(root):
+            yield
+
+
 def test_append_during_a_compaction_is_kept(bench: Bench) -> None:
     aged(bench)
     other = Bench(bench.folder, clock=bench.clock)
-    # The first write of a run outside our own folder is LONGMEMORY.md; MEMORY.md has been read by then.
-    bench.files.before_next_write(lambda: add(other, "Came in between"))
+    # The first lock is for what an earlier run may have left; then the file is read and the plan made.
+    bench.files = Hurried(2, lambda: add(other, "Came in between"))
     done = compact(bench)
     assert done.ran
     assert texts(bench.memory.journal().read_all())[-1] == "Came in between"
+    assert bench.memory.undo(done.receipt).action == "undone"
+    assert len(bench.memory.journal().read_all()) == 7
+
+
+def test_forget_during_a_compaction_leaves_nothing_behind(bench: Bench) -> None:
+    aged(bench)
+    id_ = add(bench, "Decided that the marmalade stays.", timestamp="2026-01-01T00:00:00Z")
+    other = Bench(bench.folder, clock=bench.clock)
+    bench.files = Hurried(2, lambda: other.memory.forget(id_))
+    assert compact(bench).ran
+    for path in Path(bench.folder).rglob("*"):
+        assert not path.is_file() or b"marmalade" not in path.read_bytes(), path
 
 
 def test_edit_by_a_person_during_a_compaction_is_kept(bench: Bench) -> None:

@@ -108,12 +108,27 @@ def test_header_and_prose_stay_byte_for_byte(bench: Bench) -> None:
     assert found.endswith("}\r\n")
 
 
-def test_repositorys_journal_is_used_where_it_is_one_and_left_alone_where_it_is_not(bench: Bench) -> None:
+THEIRS = '- {"id":"1","sessionId":"main","category":"note","text":"Theirs"}\n'
+
+
+def test_repositorys_memory_md_that_is_no_journal_is_left_alone(bench: Bench) -> None:
     prose = "# Memory of the project\n\nWe like trains.\n"
     path = Path(bench.put("MEMORY.md", prose))
     add(bench, "Not in there")
     assert path.read_text(encoding="utf-8") == prose
-    path.write_text(prose + '- {"id":"1","sessionId":"main","category":"note","text":"Theirs"}\n', encoding="utf-8")
+
+
+def test_repositorys_journal_does_not_take_the_place_of_ones_own(bench: Bench, cli: Cli) -> None:
+    add(bench, "Mine")
+    path = Path(bench.put("MEMORY.md", THEIRS))
+    add(bench, "Mine, too")
+    assert texts(bench.memory.journal().read_all()) == ["Mine", "Mine, too"]
+    assert path.read_text(encoding="utf-8") == THEIRS
+    assert f"{path} is not read here" in cli("doctor").out
+
+
+def test_repositorys_journal_is_used_where_there_is_no_other(bench: Bench) -> None:
+    bench.put("MEMORY.md", "# M\n\n" + THEIRS)
     add(bench, "In there")
     assert texts(bench.memory.journal().read_all()) == ["Theirs", "In there"]
     assert (Path(bench.project) / "memory" / "2026-03-14.md").exists()
@@ -300,7 +315,7 @@ def test_context_leaves_out_what_is_labelled_secret_unless_asked(bench: Bench) -
     add(bench, "The picture is nice")
     found = bench.memory.journal().session_context()
     assert "vault" not in found.text
-    assert ("withheld as secret", 1) in found.left_out
+    assert ("labelled secret", 1) in found.left_out
     assert "vault" in bench.memory.journal().session_context(allow_secret=True).text
     assert "vault" in told(bench, include_secrets_in_prompt="true").text
 

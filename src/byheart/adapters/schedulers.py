@@ -41,7 +41,8 @@ class Systemd:
 
     def texts(self, job: Job) -> dict[str, str]:
         """The unit files, by name."""
-        words = " ".join(_unit_word(word) for word in job.command)
+        _refuse_odd(job)
+        words = " ".join(_unit_word(word, "$") for word in job.command)
         variables = "".join(f"Environment={_unit_word(f'{name}={value}')}\n" for name, value in job.variables.items())
         service = (
             f"{MARK}\n[Unit]\nDescription=byheart journal upkeep\n\n"
@@ -106,6 +107,7 @@ class Crontab:
 
     def texts(self, job: Job) -> dict[str, str]:
         """The line to add."""
+        _refuse_odd(job)
         variables = [f"{name}={shlex.quote(value)}" for name, value in job.variables.items()]
         words = " ".join(["env", *variables, *(shlex.quote(word) for word in job.command)] if variables else
                          [shlex.quote(word) for word in job.command])  # fmt: skip
@@ -147,9 +149,18 @@ class Crontab:
 Scheduler = Systemd | Crontab
 
 
-def _unit_word(word: str) -> str:
-    """A word as a unit file needs it: quoted, with systemd's own specifiers and variables switched off."""
-    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+def _refuse_odd(job: Job) -> None:
+    """A line break in a path would be a line of its own in the unit or in the crontab."""
+    for word in (*job.command, *job.variables, *job.variables.values()):
+        if any(ord(each) < 32 or ord(each) == 127 for each in word):
+            raise Refused(f"{word!r} has a control character, which a schedule cannot spell; choose another path")
+
+
+def _unit_word(word: str, doubled: str = "") -> str:
+    """A word as a unit file needs it: quoted, with systemd's own specifiers, and in commands its variables, switched off."""
+    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    for each in doubled:
+        plain = plain.replace(each, each * 2)
     return f'"{plain}"'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 
@@ -15,6 +16,7 @@ from byheart.domain.journal import (
     USER_PREFERENCE,
     Origin,
     Sensitivity,
+    strictest,
 )
 from byheart.domain.records import Confidence, Kind, Placed, Record
 from byheart.text import lines
@@ -31,6 +33,7 @@ TEMPLATE = """# MEMORY
 _KINDS = {LEARNED: Kind.LESSON, USER_PREFERENCE: Kind.PREFERENCE, DECISION: Kind.RULE}
 _LABELS = {each.value: each for each in Sensitivity}
 _SURROGATE = deferred("[\ud800-\udfff]")
+_LABELLED = deferred(r"sensitivity\W{0,8}:\s*\W{0,4}(?!public\b|operational\b|private-user\b)\w", re.IGNORECASE)
 _decode = json.JSONDecoder().decode
 
 
@@ -74,7 +77,8 @@ class Journal:
                 case Replace():
                     splices += _replaced(text, change)
                 case Drop():
-                    splices.append(_dropped(text, change.old))
+                    splices.append(Splice(*line_span(text, change.old), ""))
+        splices += _loose_end(text, splices)
         if fresh:
             # A file without a final line break keeps having none, so that dropping the record restores it.
             whole = text.endswith("\n") or not text
@@ -126,7 +130,7 @@ def _record(body: str) -> Record | str:
     source = raw.get("provenance")
     provenance = source if type(source) is dict else {}
     category = _text(raw.get("category"), NOTE)
-    certainty = _certainty(provenance.get("confidence"))
+    certainty = _certainty(provenance.get("confidence", raw.get("confidence")))
     stamp = _text(provenance.get("timestamp"), "")
     channel = _text(provenance.get("sourceChannel"), "")
     return Record(
@@ -142,7 +146,7 @@ def _record(body: str) -> Record | str:
             channel=channel,
             certainty=certainty,
             timestamp=stamp or None,
-            sensitivity=_label(provenance.get("sensitivity")),
+            sensitivity=_sensitivity(raw, source),
         ),
     )
 
@@ -158,6 +162,21 @@ def _has_surrogate(raw: dict[str, object]) -> bool:
     return any(type(value) is str and _SURROGATE.search(value) for value in every)
 
 
+def conceals(line: str) -> bool:
+    """Whether a line that is no record looks like one, or half of one, with a label that would keep it back."""
+    return bool(_LABELLED.search(line))
+
+
+def _sensitivity(raw: dict[str, object], source: object) -> Sensitivity:
+    """The strictest label that a record has, wherever it stands; without any it is the person's own. Where the provenance
+    is none, nobody can say what it meant."""
+    if source is not None and type(source) is not dict:
+        return Sensitivity.SECRET
+    given = [raw.get("sensitivity"), source.get("sensitivity") if type(source) is dict else None]
+    labels = [_label(each) for each in given if each is not None]
+    return strictest(labels)
+
+
 def _certainty(value: object) -> float | None:
     if type(value) is int or type(value) is float:
         return value if 0 <= value <= 1 else None
@@ -165,9 +184,7 @@ def _certainty(value: object) -> float | None:
 
 
 def _label(value: object) -> Sensitivity:
-    """A label; a missing one is the person's own, and one that nobody knows is the strictest."""
-    if value is None:
-        return Sensitivity.PRIVATE
+    """A label; one that nobody knows is the strictest."""
     return _LABELS.get(value.strip().casefold(), Sensitivity.SECRET) if type(value) is str else Sensitivity.SECRET
 
 
@@ -185,32 +202,47 @@ def _day(stamp: str) -> date | None:
 
 
 def row(record: Record, more: Mapping[str, object] | None = None) -> str:
-    """A record's line, with its fields in the order that other programs write and expect."""
+    """A record's line, with its fields in the order that other programs write and expect; `more` is what else it has, and
+    under `provenance` what else that has."""
     if record.origin is None:
         raise ValueError("a journal record needs its origin")
     origin = record.origin
     certainty = origin.certainty
+    provenance: dict[str, object] = {
+        "sourceChannel": origin.channel,
+        "confidence": int(certainty) if certainty in (0, 1) else certainty,
+        "timestamp": origin.timestamp,
+        "sensitivity": origin.sensitivity.value,
+    }
     entry: dict[str, object] = {
         "id": origin.id,
         "sessionId": origin.session,
         "category": origin.category,
         "text": record.text,
-        "provenance": {
-            "sourceChannel": origin.channel,
-            "confidence": int(certainty) if certainty in (0, 1) else certainty,
-            "timestamp": origin.timestamp,
-            "sensitivity": origin.sensitivity.value,
-        },
+        "provenance": provenance,
     }
-    return "- " + compact({**entry, **(more or {})})
+    extra = dict(more or {})
+    inner = extra.pop("provenance", None)
+    if isinstance(inner, dict):
+        entry["provenance"] = {**provenance, **inner}
+    return "- " + compact({**entry, **extra})
 
 
-def _dropped(text: str, old: Placed) -> Splice:
-    start = text.rfind("\n", 0, old.start) + 1
-    after = text.find("\n", old.end)
-    if after >= 0:
-        return Splice(start, after + 1, "")
-    return Splice(len(text[:start].removesuffix("\n").removesuffix("\r")), len(text), "")
+def line_span(text: str, placed: Placed) -> tuple[int, int]:
+    """The span of a record's whole line, with its line break."""
+    after = text.find("\n", placed.end)
+    return text.rfind("\n", 0, placed.start) + 1, after + 1 if after >= 0 else len(text)
+
+
+def _loose_end(text: str, drops: Sequence[Splice]) -> list[Splice]:
+    """The line break before lines that are dropped from an end without one: the file ends without one still."""
+    edge, spans = len(text), {each.end: each.start for each in drops if not each.text and each.end > each.start}
+    if text.endswith("\n") or edge not in spans:
+        return []
+    while edge in spans:
+        edge = spans[edge]
+    start = len(text[:edge].removesuffix("\n").removesuffix("\r"))
+    return [Splice(start, edge, "")] if start < edge else []
 
 
 def _replaced(text: str, change: Replace) -> list[Splice]:

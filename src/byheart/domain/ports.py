@@ -58,6 +58,8 @@ class Scanner(Protocol):
 
     def redacted(self, text: str) -> str: ...
 
+    def unsafe_lines(self, text: str) -> dict[int, bool]: ...
+
 
 class Dialect(Protocol):
     """A file format. Pure: no clock, no disk, no other dialect. Parsing never raises on content."""

@@ -32,7 +32,7 @@ def check_file(desk: Desk, place: Place) -> list[Finding]:
     findings = [
         Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
     ]
-    text = desk.files.read(place).text or ""
+    text = desk.files.read(place, desk.journal.file_bytes if place.path.endswith(".md") else None).text or ""
     findings += _scanned(desk, place, text)
     if found.format in desk.dialects:
         findings += _entries(desk, place, desk.dialects[found.format].parse(text), found.format)

@@ -18,6 +18,7 @@ from byheart.domain.roots import Place
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, RULES, Desk, every
+from byheart.flows.journal.importing import import_records
 from byheart.flows.write import forgotten_on, lost, remember
 from byheart.policies import foreign
 from byheart.policies.foreign import Foreign
@@ -79,10 +80,20 @@ def import_(
 ) -> Imported:
     """Store every record of a file that may be stored; the others are named with the reason. A dry run stores nothing."""
     found = read_foreign(desk, place, fmt)
-    if to == JOURNAL or (to is None and found.format == JOURNAL):
-        return _into_journal(desk, place, found, scope, dry_run=dry_run, forgotten_too=forgotten_too)
-    receipts, skipped, passed = [], [], 0
+    noted = Imported(receipts=(), skipped=())
+    journal = found.records if to == JOURNAL else tuple(row for row in found.records if row[1].origin and to is None)
+    if journal:
+        noted = import_records(
+            desk, journal, _extras(desk, place, found), scope, dry_run=dry_run, forgotten_too=forgotten_too
+        )
+    receipts, skipped, passed = list(noted.receipts), list(noted.skipped), noted.passed
+    taken = {line for line, _ in journal}
     for line, record in found.records:
+        if line in taken:
+            continue
+        if record.is_secret:
+            skipped.append((line, "it is labelled secret, and that notebook has no labels"))
+            continue
         name = to or (RULES if record.triple is not None and found.format != "sentences" else None)
         request = _request(record, name, scope, verbatim=found.format != "sentences")
         try:
@@ -96,23 +107,20 @@ def import_(
         except ByheartError as error:
             if error.exit_code not in (2, 3):
                 raise
-            skipped.append((line, str(error)))
+            skipped.append((line, desk.scanner.redacted(str(error))))
     problems = tuple(_findings(desk, place, found))
     if not found.records and not problems:
         raise NothingFound(f"{place} holds no memories")
-    return Imported(receipts=tuple(receipts), skipped=tuple(skipped), problems=problems, passed=passed)
+    return Imported(receipts=tuple(receipts), skipped=tuple(sorted(skipped)), problems=problems, passed=passed)
 
 
-def _into_journal(
-    desk: Desk, place: Place, found: Foreign, scope: Scope, *, dry_run: bool, forgotten_too: bool
-) -> Imported:
-    from byheart.flows.journal.importing import import_records
-
-    problems = tuple(_findings(desk, place, found))
-    if not found.records and not problems:
-        raise NothingFound(f"{place} holds no memories")
-    done = import_records(desk, found.records, scope, dry_run=dry_run, forgotten_too=forgotten_too)
-    return replace(done, problems=problems)
+def _extras(desk: Desk, place: Place, found: Foreign) -> dict[int, dict[str, object]]:
+    """The whole JSON of each journal line, so that fields we do not know come along."""
+    if found.format != JOURNAL:
+        return {}
+    text = desk.files.read(place, desk.journal.file_bytes).text or ""
+    document = desk.dialects[JOURNAL].parse(text)
+    return {each.line: json.loads(text[each.start : each.end].removeprefix("- ")) for each in document.placed}
 
 
 def _request(record: Record, name: str | None, scope: Scope, *, verbatim: bool) -> Request:
@@ -192,6 +200,8 @@ def _converted(desk: Desk, records: list[Record], target: str, problems: list[Fi
             record.source or "",
             *(record.triple or ()),
         ]
+        if record.origin is not None:
+            parts += [record.origin.id, record.origin.session, record.origin.category, record.origin.channel]
         parts += [f"{record.key or ''} = {part}" for part in parts]
         findings = desk.scanner.secrets("\n".join(parts))
         if findings:

@@ -119,10 +119,14 @@ def apply(desk: Desk, proposal: Proposal) -> Receipt:
     leaving: list[str] = []
 
     def archive() -> None:
-        if leaving and proposal.dialect == JOURNAL:
-            from byheart.flows.journal import shelf, window
+        if proposal.dialect != JOURNAL or proposal.action != REMOVE:
+            return
+        from byheart.flows.journal import purge, shelf, window
 
+        if not shelf.holds_secret(desk, leaving):
             window.archive(desk, shelf.shelf_of(desk, root), leaving, set())
+        # Else the next session would still be told it, from the day's log.
+        purge.unlog(desk, root, proposal.record)
 
     def decide(document: Document) -> Decision:
         same = [each for each in document.placed if each.record == proposal.record]

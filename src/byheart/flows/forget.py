@@ -10,7 +10,7 @@ from byheart.domain.results import Hit, Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import commit
-from byheart.flows.desk import JOURNAL, Desk, find_one, hits, opened
+from byheart.flows.desk import JOURNAL, Desk, find_one, handle_of, hits, opened
 from byheart.policies import forgetting, wording
 from byheart.policies.forgetting import Tombstone
 from byheart.policies.merging import Decision
@@ -27,7 +27,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     try:
         hit = find_one(desk, selector, scope)
     except NothingFound:
-        past = _only_in_log(desk, selector, scope, reason)
+        past = _elsewhere(desk, selector, scope, reason)
         if past is None:
             raise
         return past
@@ -35,6 +35,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     texts = _texts(hit.record)
     stone = _stone(desk, hit.record, reason)
     copies, buried = 0, False
+    uncleared: list[str] = []
 
     def clear_copies() -> None:
         nonlocal copies, buried
@@ -46,7 +47,8 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         if hit.dialect == JOURNAL:
             from byheart.flows.journal.purge import purge
 
-            copies += purge(desk, root, hit.record)
+            count, uncleared[:] = purge(desk, root, hit.record)
+            copies += count
 
     def decide(document: Document) -> Decision:
         drop = Drop(old=_still_there(document, hit), reason=reason, named=stone.key is not None)
@@ -56,7 +58,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     elsewhere, failures = _scrubbed_elsewhere(desk, root, hit, texts)
     copies += elsewhere
     notes = [f"removed from {copies} other places as well"] if copies else []
-    notes += [*done.notes, *failures, *_remaining(desk, texts)]
+    notes += [*done.notes, *uncleared, *failures, *_remaining(desk, texts)]
     return Receipt(
         id=done.id,
         action="forgotten",
@@ -68,6 +70,34 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         line=hit.line,
         notes=(*notes, CANNOT_UNDO),
     )
+
+
+def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
+    """Forget what the notebooks no longer hold, but the journal's logs, archive or summaries, or the history, still do."""
+    from byheart.flows.journal.purge import find, purge
+
+    for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
+        record = find(desk, root, selector)
+        if record is None:
+            continue
+        texts = _texts(record)
+        handle = handle_of(root.scope, JOURNAL, record.origin.id if record.origin else None, record.text)
+        with desk.files.locked(root):
+            ledger.bury(desk, root, _stone(desk, record, reason))
+            count, failures = purge(desk, root, record)
+            count += ledger.scrub(desk, root, handle, texts)
+        notes = [f"it no longer stood in MEMORY.md; removed from {count} other places", *failures]
+        return Receipt(
+            id="",
+            action="forgotten",
+            scope=root.scope,
+            dialect=JOURNAL,
+            path=str(root.documents[JOURNAL]),
+            record=None,
+            handle=handle,
+            notes=(*notes, *_remaining(desk, texts), CANNOT_UNDO),
+        )
+    return _only_in_log(desk, selector, scope, reason)
 
 
 def _scrubbed_elsewhere(desk: Desk, root: Root, hit: Hit, texts: list[str]) -> tuple[int, list[str]]:

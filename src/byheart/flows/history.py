@@ -11,7 +11,7 @@ from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import as_meant, verify
-from byheart.flows.desk import JOURNAL, Desk
+from byheart.flows.desk import JOURNAL, PROFILE, Desk
 from byheart.flows.ledger import Entry
 from byheart.text.slugs import content_digest
 
@@ -28,11 +28,15 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
     with desk.files.locked(root):
         snapshot = desk.files.read(entry.place, desk.most_bytes(entry.dialect))
         exact = bool(entry.after) and snapshot.digest == entry.after
+        notes: list[str] = []
         if exact and not entry.before:
             desk.files.remove(entry.place, snapshot.digest)
             after = ""
         else:
-            text = _restored(desk, root, entry, snapshot.text or "") if exact else _inverted(desk, entry, snapshot.text)
+            if exact:
+                text = _restored(desk, root, entry, snapshot.text or "")
+            else:
+                text = _inverted(desk, root, entry, snapshot.text)
             after = desk.files.write(entry.place, text, snapshot.digest).digest
         done = Entry(
             id=desk.token(),
@@ -47,8 +51,8 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
             undoes=entry.id,
         )
         ledger.record(desk, root, done)
-        if entry.dialect == JOURNAL and entry.turns:
-            _unlog(desk, root, entry)
+        if entry.dialect == JOURNAL:
+            notes = _followed(desk, root, entry)
     ending = "the file is as it was before" if exact else "what changed since then is kept"
     return Receipt(
         id=done.id,
@@ -58,17 +62,21 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
         path=str(entry.place),
         record=None,
         handle=entry.handle,
-        notes=(f"{entry.action} {entry.id} is undone; {ending}",),
+        notes=(f"{entry.action} {entry.id} is undone; {ending}", *notes),
     )
 
 
-def _unlog(desk: Desk, root: Root, entry: Entry) -> None:
-    """What is taken back from MEMORY.md also leaves the daily logs, or the next session would be told it all the same."""
+def _followed(desk: Desk, root: Root, entry: Entry) -> list[str]:
+    """What is taken back from MEMORY.md is taken back beside it: a record from the daily logs, or the next session would be
+    told it all the same; a summary from LONGMEMORY.md. What could not be done."""
+    if entry.block:
+        from byheart.flows.journal.compact import forget_run
+
+        return forget_run(desk, root, entry.block)
     from byheart.flows.journal.purge import unlog
 
-    for turn in entry.turns or []:
-        if turn["was"] is None and turn["now"] is not None:
-            unlog(desk, root, ledger.from_fields(turn["now"]))
+    added = [turn["now"] for turn in entry.turns or [] if turn["was"] is None and turn["now"] is not None]
+    return [failure for now in added for failure in unlog(desk, root, ledger.from_fields(now))]
 
 
 def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root, list[Entry], Entry]:
@@ -84,7 +92,12 @@ def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root,
         left = [
             each
             for each in found
-            if not each.undoes and each.id not in undone and each.place in here and not each.is_notice
+            if not each.undoes
+            and each.id not in undone
+            and each.place in here
+            # What upkeep did by itself is not what a person means by their last change.
+            and not each.is_notice
+            and each.action != "compacted"
         ]
         if left:
             newest.append((left[-1].at, root, found, left[-1]))
@@ -127,16 +140,32 @@ def _restored(desk: Desk, root: Root, entry: Entry, text: str) -> str:
     return old
 
 
-def _inverted(desk: Desk, entry: Entry, text: str | None) -> str:
+def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
     """The file changed since: take back what this change meant, and keep everything else."""
+    if entry.size and entry.backup and content_digest((text or "")[: entry.size]) == entry.after:
+        # Only appended to since: what came later follows the old text.
+        return ledger.restored(desk, root, entry.backup) + (text or "")[entry.size :]
     dialect = desk.dialects[entry.dialect]
     document = dialect.parse(text if text is not None else dialect.blank())
     if not document.intact or entry.backup is not None:
         raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
+    lines = _dropped_lines(entry)
+    if lines is not None:
+        joint = "" if not document.text or document.text.endswith("\n") else "\n"
+        return document.text + joint + lines
     changes = _inverse(entry, document)
     result = spliced(document.text, dialect.plan(document, changes, desk.clock().date()))
     verify(entry.place, document, dialect.parse(result), changes)
     return result
+
+
+def _dropped_lines(entry: Entry) -> str | None:
+    """The lines that a change took out of a file of lines, to be put back at its end; None for every other change."""
+    turns = entry.turns or []
+    if entry.dialect == PROFILE or not turns or any(turn["now"] is not None for turn in turns):
+        return None
+    lines = [piece["old"].strip("\r\n") for piece in entry.pieces or [] if piece["old"].strip()]
+    return "".join(line + "\n" for line in lines) or None
 
 
 def _inverse(entry: Entry, document: Document) -> list[Change]:
@@ -159,5 +188,6 @@ def _current(document: Document, now: Record, entry: Entry) -> Placed:
     """The record as this change left it; one that was edited since is not ours to take back."""
     found = [each for each in document.placed if as_meant(each.record, now)]
     if not found:
-        raise Conflict(f"{now.key or now.text!r} in {entry.place} changed since {entry.id}; nothing was undone")
+        name = "the record" if now.is_secret else repr(now.key or now.text)
+        raise Conflict(f"{name} in {entry.place} changed since {entry.id}; nothing was undone")
     return found[-1]

@@ -57,6 +57,9 @@ class Entry:
     scrubbed: bool = False
     setting: list[str | bool] | None = None
     note: str = ""
+    # Of a compaction: the characters of the file after it, and the digest of its block in LONGMEMORY.md.
+    size: int = 0
+    block: str = ""
 
     @property
     def is_notice(self) -> bool:
@@ -93,7 +96,7 @@ def _rows(text: str) -> Iterator[tuple[str, Entry | None]]:
 
 def _line(raw: Mapping[str, object]) -> str:
     # ASCII, since a path may hold bytes that are no UTF-8 and U+0085 must not look like a line's end to anybody.
-    return json.dumps({name: value for name, value in raw.items() if value not in (None, "", False)}) + "\n"
+    return json.dumps({name: value for name, value in raw.items() if value not in (None, "", False, 0)}) + "\n"
 
 
 def record(desk: Desk, root: Root, entry: Entry) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from byheart.domain.changes import Splice, spliced
-from byheart.domain.documents import Document
+from byheart.dialects.journal import conceals
 from byheart.domain.errors import Environment, Unnatural
 from byheart.domain.journal import COMPACTION
 from byheart.domain.records import Kind, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
 from byheart.flows.desk import (
+    JOURNAL,
     NOTEBOOKS,
     PROFILE,
     RULES,
@@ -44,6 +44,7 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> Listin
     documents, problems = every(desk, scopes, NOTEBOOKS)
     # Summaries hold a bit of everything and would win nearly every search; what they sum up is in the archive.
     heard = [hit for each in documents for hit in _noted(each) if not _kept_back(hit.record)]
+    heard += _archived(desk, scopes)
     found = ranking.found(query, heard, most)
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
 
@@ -60,6 +61,19 @@ def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kin
         and (tag is None or tag in hit.record.tags)
     ]
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
+
+
+def _archived(desk: Desk, scopes: Sequence[Scope]) -> list[Hit]:
+    """What has left MEMORY.md for its archive can still be found."""
+    # Most journals have no archive; then nobody pays for the journal's modules.
+    found: list[Hit] = []
+    for scope in scopes:
+        if not desk.files.size(desk.roots[scope].documents[JOURNAL]):
+            continue
+        from byheart.flows.journal.reading import archived
+
+        found += [hit for hit in archived(desk, scope) if not _kept_back(hit.record)]
+    return found
 
 
 def _kept_back(record: Record) -> bool:
@@ -90,17 +104,28 @@ def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
                     dialect=name,
                     path=str(place),
                     exists=document.exists if document else True,
-                    text=desk.scanner.redacted(_page(document.document)) if document and document.exists else "",
+                    text=desk.scanner.redacted(_page(document)) if document and document.exists else "",
                     problems=tuple(problems),
                 )
             )
     return pages
 
 
-def _page(document: Document) -> str:
-    """A document's text, without the records whose label keeps them in the store."""
-    hidden = [Splice(each.start, each.end, "- (labelled secret)") for each in document.placed if each.record.is_secret]
-    return spliced(document.text, hidden)
+def _page(each: Opened) -> str:
+    """A document's text, without what its label keeps in the store, or what is broken so that nobody can read its label."""
+    document = each.document
+    if each.dialect.name != JOURNAL:
+        return document.text
+    broken = {problem.line for problem in document.problems}
+    secret = {placed.line for placed in document.placed if placed.record.is_secret}
+    records = {placed.line for placed in document.placed}
+    lines = document.text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if number in secret:
+            lines[number - 1] = "- (labelled secret)"
+        elif number in broken or (number not in records and conceals(line)):
+            lines[number - 1] = "- (a broken record; see the file itself)"
+    return "\n".join(lines)
 
 
 def show_one(desk: Desk, selector: str, scope: Scope | None) -> Hit:

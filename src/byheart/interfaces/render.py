@@ -81,8 +81,13 @@ def journal_line(hit: Hit) -> str:
     if origin is None:
         return f"{hit.id}  {text}"
     label = f", {origin.sensitivity.value}" if origin.is_secret else ""
-    when = visible((origin.timestamp or "")[:16].replace("T", " "))
-    return f"{hit.id}  {when}  {text}  ({visible(origin.category)}, {visible(origin.session)}{label})"
+    when = f"{at:%Y-%m-%d %H:%M}" if (at := origin.at) else "undated"
+    return f"{hit.id}  {when}  {text}  ({_line(origin.category)}, {_line(origin.session)}{label})"
+
+
+def _line(text: str) -> str:
+    """A text on one line, without characters that play tricks."""
+    return visible(" ".join(text.split()))
 
 
 def record_lines(hit: Hit) -> list[str]:
@@ -99,10 +104,10 @@ def record_lines(hit: Hit) -> list[str]:
         ("tags", ", ".join(record.tags) or None),
         ("source", record.source),
         ("added", record.added),
-        ("id", record.origin.id if record.origin else None),
-        ("category", record.origin.category if record.origin else None),
-        ("session", record.origin.session if record.origin else None),
-        ("at", record.origin.timestamp if record.origin else None),
+        ("id", _line(record.origin.id) if record.origin else None),
+        ("category", _line(record.origin.category) if record.origin else None),
+        ("session", _line(record.origin.session) if record.origin else None),
+        ("at", record.origin.at if record.origin else None),
         ("sensitivity", record.origin.sensitivity.value if record.origin else None),
         ("scope", hit.scope.value),
         ("stands at", f"{hit.path}:{hit.line}"),

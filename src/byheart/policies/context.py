@@ -4,70 +4,101 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byheart.domain.journal import COMPACTION, DECISION, HEARTBEAT, LEARNED, NOTE, TURN_SUMMARY, USER_PREFERENCE
+from byheart.text.patterns import deferred
 
 JOINT = "\n\n---\n\n"
+PROSE, HEADING, OTHER = "prose", "heading", "other"
 # The weightiest first; a category that we do not know was chosen by somebody for a reason.
-_WEIGHTS = {USER_PREFERENCE: 5, DECISION: 5, LEARNED: 5, COMPACTION: 2, NOTE: 3, TURN_SUMMARY: 1, HEARTBEAT: 0}
-_UNKNOWN, PROSE = 4, "prose"
+_WEIGHTS = {
+    USER_PREFERENCE: 5, DECISION: 5, LEARNED: 5, OTHER: 4, PROSE: 3, NOTE: 3, COMPACTION: 2, TURN_SUMMARY: 1,
+    HEARTBEAT: 0, HEADING: 0,
+}  # fmt: skip
+_PLAIN = deferred(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 # Half of the room is for the newest, whatever they are; the rest goes by weight.
 _NEWEST_SHARE = 0.5
 # What the summaries of long ago may take at most, and what a person says of themselves.
 LONG_SHARE, USER_SHARE = 0.25, 0.15
+_CUT = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line that could be told: its section, its place in time, what it is and what it says."""
+    """One line that could be told: its section, its place there, how new it is among all, what it is and what it says."""
 
     section: str
     order: int
+    rank: int
     category: str
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The lines that fit, by section in the order given, and how many of each category did not."""
+    """The lines that fit, by section, and how many of each category did not."""
 
     lines: dict[str, list[str]]
     left_out: Counter[str]
 
 
+def shown_category(category: str) -> str:
+    """A category as a session may see it: a plain word, or none of its own. Anybody may write anything there."""
+    return category if _PLAIN.fullmatch(category) else OTHER
+
+
 def fitted(lines: Sequence[Line], room: int) -> Fitted:
-    """Choose lines within `room` characters. A line is told whole or not at all."""
-    newest = sorted(lines, key=lambda each: -each.order)
-    taken: set[int] = set()
-    left = room
-    share = int(room * _NEWEST_SHARE)
-    for each in newest:
-        if len(each.text) + 1 > share:
+    """Choose lines within `room` characters. A line is told whole or not at all; only the newest is cut if it must be."""
+    newest = sorted(lines, key=lambda each: -each.rank)
+    taken: dict[int, Line] = {}
+    left, share = room, int(room * _NEWEST_SHARE)
+    for position, each in enumerate(newest):
+        size = len(each.text) + 1
+        if position == 0 and size > room >= _CUT:
+            taken[each.order] = replace(each, text=each.text[: room - 3] + " …")
+            left = 0
             break
-        taken.add(each.order)
-        share -= len(each.text) + 1
-        left -= len(each.text) + 1
-    for each in sorted(newest, key=lambda each: (-_WEIGHTS.get(each.category, _UNKNOWN), -each.order)):
+        if size > share and (position or size > left):
+            break
+        taken[each.order] = each
+        share -= size
+        left -= size
+    for each in sorted(newest, key=lambda each: (-_WEIGHTS.get(each.category, _WEIGHTS[OTHER]), -each.rank)):
         if each.order not in taken and len(each.text) + 1 <= left:
-            taken.add(each.order)
+            taken[each.order] = each
             left -= len(each.text) + 1
     chosen: dict[str, list[str]] = {}
-    for each in sorted(lines, key=lambda each: each.order):
-        if each.order in taken:
-            chosen.setdefault(each.section, []).append(each.text)
-    return Fitted(lines=chosen, left_out=Counter(each.category for each in lines if each.order not in taken))
+    for order in sorted(taken):
+        chosen.setdefault(taken[order].section, []).append(taken[order].text)
+    gone = Counter(each.category for each in lines if each.order not in taken and each.category != HEADING)
+    return Fitted(lines=chosen, left_out=gone)
 
 
-def newest_part(text: str, room: int) -> tuple[str, bool]:
-    """The end of a text, from a line's beginning on, within `room` characters; and whether something was cut."""
-    if len(text) <= room:
-        return text, False
-    if room < 80:
-        return "", True
-    tail = text[len(text) - room + 2 :]
-    start = tail.find("\n") + 1
-    return "…\n" + tail[start:], True
+def newest_blocks(pieces: Sequence[tuple[str, str]], room: int) -> tuple[str, int]:
+    """What of LONGMEMORY.md fits: pieces with a date go newest first, by date and not by place; those without before all.
+
+    A piece that does not fit gives its last lines. The text in file order, and how many lines are missing.
+    """
+    ranked = sorted(range(len(pieces)), key=lambda at: (pieces[at][0] == "", pieces[at][0], at), reverse=True)
+    kept: dict[int, str] = {}
+    missing = 0
+    for at in ranked:
+        text = pieces[at][1].strip("\n")
+        if len(text) + 2 <= room:
+            kept[at] = text
+            room -= len(text) + 2
+            continue
+        lines = text.split("\n")
+        tail: list[str] = []
+        while lines and len(lines[-1]) + 1 <= room - 4 and room >= _CUT:
+            tail.insert(0, lines.pop())
+            room -= len(tail[0]) + 1
+        missing += sum(bool(line.strip()) for line in lines)
+        if tail:
+            kept[at] = "…\n" + "\n".join(tail)
+        room = 0
+    return "\n\n".join(kept[at] for at in sorted(kept)), missing
 
 
 def note(left_out: Sequence[tuple[str, int]]) -> str:
@@ -75,4 +106,4 @@ def note(left_out: Sequence[tuple[str, int]]) -> str:
     if not left_out:
         return ""
     parts = ", ".join(f"{count} {name}" for name, count in left_out)
-    return f"[not shown: {parts}; see: byheart journal list]"
+    return f"[not shown: {parts}; byheart journal list has the rest]"

@@ -20,12 +20,13 @@ _REPORTS = frozenset({TURN_SUMMARY, HEARTBEAT, COMPACTION})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
     """Two positions in a journal that do not go together (`other` before `at`), or one on its own. `about` is the sentence
-    that opposes."""
+    that opposes, `topic` what it is about."""
 
     rule: str
     at: int
     other: int | None = None
     about: str = ""
+    topic: str = ""
 
 
 def troubles(placed: Sequence[Placed], now: datetime, stale_days: int) -> list[Trouble]:
@@ -42,9 +43,12 @@ def contradictions(placed: Sequence[Placed]) -> list[Trouble]:
     for at, each in enumerate(placed):
         fresh = dict(_claims(each))
         for claim, sentence in fresh.items():
+            topic = " ".join(sorted(claim.subject))
             for other in _opposing(claim, exact, wider):
                 if other != at:
-                    found.setdefault((other, at), Trouble(rule=CONTRADICTION, at=at, other=other, about=sentence))
+                    found.setdefault(
+                        (other, at), Trouble(rule=CONTRADICTION, at=at, other=other, about=sentence, topic=topic)
+                    )
         for claim in fresh:
             for subject in neighbours(claim):
                 shelf = exact if subject == claim.subject else wider
@@ -80,9 +84,11 @@ def _duplicates(placed: Sequence[Placed]) -> list[Trouble]:
     found = []
     for at, each in enumerate(placed):
         category = each.record.origin.category if each.record.origin else ""
+        if category == COMPACTION:
+            continue  # two summaries may well keep the same sentence
         key = (category, normalised(each.record.text))
         if key in first:
-            found.append(Trouble(rule=DUPLICATE, at=at, other=first[key]))
+            found.append(Trouble(rule=DUPLICATE, at=at, other=first[key], topic=key[1]))
         else:
             first[key] = at
     return found

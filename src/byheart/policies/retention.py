@@ -20,6 +20,7 @@ from byheart.domain.journal import (
 from byheart.domain.records import Kind, Placed, Record
 from byheart.policies import summarising
 from byheart.policies.summarising import Said
+from byheart.text.likeness import normalised
 
 COMPACTABLE = frozenset({TURN_SUMMARY, NOTE, HEARTBEAT})
 # A summary's record stays far below what a session is told at once; the day's block draws on all of them.
@@ -53,12 +54,6 @@ def in_scope(placed: Iterable[Placed], now: datetime, min_age_days: int) -> list
     """The records that compaction may merge: old enough by their own timestamp, of a fleeting category, not secret."""
     until = now - timedelta(days=min_age_days)
     return [each for each in placed if _is_fleeting(each.record) and (at := _at(each)) is not None and at < until]
-
-
-def first_in_scope(placed: Iterable[Placed], min_age_days: int) -> datetime | None:
-    """The moment from which on some record will be in scope; None where none ever will."""
-    moments = [at for each in placed if _is_fleeting(each.record) and (at := _at(each)) is not None]
-    return min(moments) + timedelta(days=min_age_days) if moments else None
 
 
 def _is_fleeting(record: Record) -> bool:
@@ -104,16 +99,30 @@ def is_checkpoint(record: Record) -> bool:
     return record.origin is not None and record.origin.category == COMPACTION and record.text == CHECKPOINT
 
 
-def merged(found: dict[tuple[str, str], list[Placed]], name: Callable[[], str], now: datetime) -> tuple[Merged, ...]:
-    """The summary records for what leaves, one for each group."""
-    return tuple(_summary(session, category, parts, name(), now) for (session, category), parts in found.items())
+def summed_up(staying: Iterable[Placed]) -> set[str]:
+    """What earlier summaries say already."""
+    return {
+        normalised(line.removeprefix("- "))
+        for each in staying
+        if each.record.origin is not None and each.record.origin.category == COMPACTION
+        for line in each.record.text.split("\n")
+    }
 
 
-def _summary(session: str, category: str, parts: list[Placed], id_: str, now: datetime) -> Merged:
+def merged(
+    found: dict[tuple[str, str], list[Placed]], name: Callable[[], str], now: datetime, said: set[str]
+) -> tuple[Merged, ...]:
+    """The summary records for what leaves, one for each group; what has been `said` before is not said again."""
+    return tuple(_summary(session, category, parts, name(), now, said) for (session, category), parts in found.items())
+
+
+def _summary(session: str, category: str, parts: list[Placed], id_: str, now: datetime, said: set[str]) -> Merged:
     origins = [each.record.origin for each in parts if each.record.origin]
     moments = [at for origin in origins if (at := origin.at) is not None]
     first, last = min(moments, default=now), max(moments, default=now)
-    taken = summarising.chosen([(_at(each), each.record.text) for each in parts], RECORD_CHARACTERS)
+    # A note was written to be kept; of reports only what carries something is.
+    texts = [(_at(each), each.record.text) for each in parts]
+    taken = summarising.chosen(texts, RECORD_CHARACTERS, but=said, all_of_it=category == NOTE)
     count = f"{len(parts)} {category} record{'' if len(parts) == 1 else 's'}"
     days = f"{first.date()} to {last.date()}" if first.date() != last.date() else f"{first.date()}"
     channels = Counter(origin.channel for origin in origins)
@@ -162,7 +171,16 @@ def long_memory(text: str) -> list[tuple[bool, str]]:
     return pieces
 
 
-def block(summaries: Sequence[Merged], day: date, most: int) -> str:
+def dated(text: str) -> list[tuple[str, str]]:
+    """The pieces of LONGMEMORY.md, each with the day its heading names, "" where it is no summary."""
+    found = []
+    for is_summary, piece in long_memory(text):
+        day = piece[len(_HEADING) :].split(")", 1)[0].strip() if is_summary else ""
+        found.append((day, piece))
+    return found
+
+
+def block(summaries: Sequence[Merged], day: date, most: int, before: str) -> str:
     """The dated summary of everything that one compaction merged, within `most` characters; "" where nothing fits.
 
     It is chosen from what the summaries have chosen, so that nothing stands here that MEMORY.md does not say.
@@ -170,26 +188,30 @@ def block(summaries: Sequence[Merged], day: date, most: int) -> str:
     heading = f"{_HEADING}{day.isoformat()})\n\n"
     room = min(BLOCK_CHARACTERS, most) - len(heading) - 1
     said = sorted((each for merged in summaries for each in merged.said), key=lambda each: (each.at is None, each.at))
-    taken = summarising.chosen([(each.at, each.text) for each in said], room)
+    known = {normalised(line.strip().removeprefix("- ")) for line in before.split("\n")}
+    taken = summarising.chosen([(each.at, each.text) for each in said], room, but=known, all_of_it=True)
     return f"{heading}{summarising.listed(taken)}\n" if taken else ""
 
 
-def lengthened(text: str, fresh: str, most: int) -> tuple[str, list[str]]:
-    """LONGMEMORY.md with a new block at its end, and the blocks that had to go for it: the oldest ones.
+def lengthened(text: str, fresh: str, most: int, stays: Callable[[str], bool]) -> tuple[str, list[str]]:
+    """LONGMEMORY.md with a new block at its end, and the blocks that had to go for it: the oldest by their dates.
 
-    What a person wrote outside of the dated blocks always stays.
+    What a person wrote outside of the dated blocks always stays, and so do blocks that `stays` speaks for.
     """
-    pieces = long_memory(text) if text else [(False, "# LONGMEMORY\n\n")]
+    pieces = dated(text) if text else [("", "# LONGMEMORY\n\n")]
     if pieces and not pieces[-1][1].endswith("\n\n"):
         pieces[-1] = (pieces[-1][0], pieces[-1][1].rstrip("\n") + "\n\n")
-    pieces.append((True, fresh))
     gone: list[str] = []
-    while sum(len(piece) for _, piece in pieces) > most:
-        oldest = next((place for place, (dated, _) in enumerate(pieces[:-1]) if dated), None)
-        if oldest is None:
+    size = len(fresh) + sum(len(piece) for _, piece in pieces)
+    leaving = sorted((day, at) for at, (day, piece) in enumerate(pieces) if day and not stays(piece))
+    out = set()
+    for _, at in leaving:
+        if size <= most:
             break
-        gone.append(pieces.pop(oldest)[1])
-    return "".join(piece for _, piece in pieces), gone
+        out.add(at)
+        gone.append(pieces[at][1])
+        size -= len(pieces[at][1])
+    return "".join([*(piece for at, (_, piece) in enumerate(pieces) if at not in out), fresh]), gone
 
 
 def room_for_block(text: str, most: int) -> int:

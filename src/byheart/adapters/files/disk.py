@@ -209,7 +209,8 @@ class DiskFiles:
             limit = most or (_OWN_BYTES if "/.byheart/" in f"/{place.path}" else self._file_bytes)
             if size > limit:
                 problem = f"{size:,} bytes is more than the limit of {limit:,}"
-                raise Unreadable(str(place), problem, "split the file, or raise store.file_bytes in config.toml")
+                key = "journal.file_bytes" if most else "store.file_bytes"
+                raise Unreadable(str(place), problem, f"split the file, or raise {key} in config.toml")
             pieces = []
             while piece := os.read(opened, 1 << 20):
                 pieces.append(piece)

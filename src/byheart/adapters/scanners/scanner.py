@@ -53,6 +53,21 @@ class RuleScanner:
         found += _located(plain, self._commands.matches(plain), "command")
         return found
 
+    def unsafe_lines(self, text: str) -> dict[int, bool]:
+        """The lines that hold a secret, an order to the reader, or a part of one; True where blanking out that line alone
+        takes it away."""
+        content = text.encode("utf-8", "surrogatepass")
+        breaks = [each.start() for each in re.finditer(b"\n", content)]
+        found: dict[int, bool] = {}
+        for engine, curable in ((self._secrets, True), (self._instructions, False)):
+            for rule, start, end in engine.matches(text):
+                if rule.weak:
+                    continue
+                first, last = bisect_left(breaks, start) + 1, bisect_left(breaks, max(start, end - 1)) + 1
+                for line in range(first, last + 1):
+                    found[line] = found.get(line, True) and curable and first == last
+        return found
+
     def redacted(self, text: str) -> str:
         """The text with each secret replaced by the name of the rule that found it."""
         content = text.encode("utf-8", "surrogatepass")

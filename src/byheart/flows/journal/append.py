@@ -31,7 +31,8 @@ from byheart.text.patterns import deferred
 from byheart.text.slugs import content_digest, uuid_of
 
 MOST_CHARACTERS, _MOST_NAME = 16_000, 120
-_KNOWN = frozenset({"id", "sessionId", "category", "text", "provenance"})
+_KNOWN = ("id", "sessionId", "category", "text", "provenance")
+_INNER = ("sourceChannel", "confidence", "timestamp", "sensitivity")
 # Written by programs at every turn: the log of changes would hold nothing else.
 _UNLOGGED = frozenset({TURN_SUMMARY, HEARTBEAT, COMPACTION})
 _ROUNDS = 12
@@ -58,8 +59,8 @@ def append(
         _put(desk, shelf.memory, line + "\n")
         daily = shelf.daily(local_day(desk, desk.clock()))
         notes += _put_daily(desk, daily, line + "\n")
-        receipt = _logged(desk, root, record, notes)
-        trimmed = window.trim(desk, shelf)
+        receipt = _logged(desk, root, record, notes, asked=asked)
+        trimmed = _trimmed(desk, shelf, notes)
         _register(desk, root)
     origin = record.origin
     return Appended(
@@ -70,6 +71,15 @@ def append(
         trimmed=trimmed,
         notes=tuple(notes),
     )
+
+
+def _trimmed(desk: Desk, shelf: Shelf, notes: list[str]) -> int:
+    try:
+        return window.trim(desk, shelf)
+    except ByheartError as error:
+        # The record is stored; whoever hears of a failure would store it again.
+        notes.append(f"it is stored, but the window could not be kept: {error}")
+        return 0
 
 
 def checkpoint(session: str = MAIN) -> dict[str, object]:
@@ -84,9 +94,11 @@ def checkpoint(session: str = MAIN) -> dict[str, object]:
 
 def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, Value]]:
     """The record that the journal's fields describe, and the fields we do not know. Raises BadInput."""
-    source = raw.get("provenance") or {}
-    if not isinstance(source, Mapping):
+    given = raw.get("provenance") or {}
+    if not isinstance(given, Mapping):
         raise BadInput("provenance is not an object")
+    # Some callers put these beside the text; a label that is overlooked is a label lost.
+    source = {**{name: raw[name] for name in _INNER if name in raw}, **given}
     text = raw.get("text")
     if not isinstance(text, str) or not text.strip():
         raise BadInput("there is nothing to store: the text is empty")
@@ -114,8 +126,10 @@ def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, V
         sensitivity=Sensitivity(str(label)),
     )
     try:
+        extra = {name: value for name, value in raw.items() if name not in (*_KNOWN, *_INNER)}
+        inner = {str(name): value for name, value in given.items() if name not in _INNER}
         more: dict[str, Value] = json.loads(
-            json.dumps({name: value for name, value in raw.items() if name not in _KNOWN}, allow_nan=False)
+            json.dumps({**extra, "provenance": inner} if inner else extra, allow_nan=False)
         )
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(f"a field of the record is not JSON: {error}") from None
@@ -126,7 +140,8 @@ def _name(field: str, value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > _MOST_NAME or not value.isprintable():
-        raise BadInput(f"{field} {str(value)[:40]!r} is not a short name on one line")
+        # Not quoted: it may be half a credential, which nobody would recognise.
+        raise BadInput(f"{field} is not a short name on one line (at most {_MOST_NAME} characters)")
     return value.strip()
 
 
@@ -195,9 +210,9 @@ def _put_daily(desk: Desk, place: Place, text: str) -> list[str]:
     return []
 
 
-def _logged(desk: Desk, root: Root, record: Record, notes: list[str]) -> str:
+def _logged(desk: Desk, root: Root, record: Record, notes: list[str], *, asked: bool) -> str:
     origin = record.origin
-    if origin is None or origin.category in _UNLOGGED:
+    if origin is None or (not asked and origin.category in _UNLOGGED):
         return ""
     place = root.documents[JOURNAL]
     entry = ledger.Entry(

@@ -1,8 +1,9 @@
 """Compaction: old small talk becomes a few summaries; nothing else moves, and nothing is lost on the way.
 
 The order is what makes it safe: backup, archive, LONGMEMORY.md, and last one atomic swap of MEMORY.md. Killed anywhere, a
-reader finds the old file or the new one, and every record in the file or in the archive. The long work is done without the
-root's lock, so that appends do not wait for it; what they added meanwhile is carried over.
+reader finds the old file or the new one, and every record in the file or in the archive. The long work (reading, choosing,
+checking) is done without the root's lock, so that appends do not wait for it; what they added meanwhile is carried over.
+Everything that is written is written under the lock.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from byheart.dialects.journal import row
-from byheart.domain.changes import Drop, Splice, spliced
+from byheart.dialects.journal import line_span, row
+from byheart.domain.changes import Splice, spliced
 from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError, Conflict, NotUndoable, Unreadable, Unwritable
 from byheart.domain.journal import Compacted
@@ -25,7 +26,7 @@ from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.flows.journal import window
 from byheart.flows.journal.append import append, checkpoint
-from byheart.flows.journal.shelf import Shelf, State, keep, local_day, note, parsed, read, shelf_of, state
+from byheart.flows.journal.shelf import Shelf, State, holds_secret, keep, local_day, note, parsed, read, shelf_of, state
 from byheart.policies import integrity, retention
 from byheart.policies.retention import Merged
 from byheart.text.lines import break_style
@@ -33,7 +34,7 @@ from byheart.text.slugs import content_digest, uuid_of
 
 LOCK = "compaction"
 _ROUNDS = 5
-_PAUSE = timedelta(minutes=10)
+_PAUSE = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def compact(desk: Desk, scope: Scope, *, force: bool = False, session: str | Non
         return stopped
     document = parsed(desk, read(desk, shelf.memory).text or "")
     if not retention.groups(_selected(desk, document), document.placed):
-        return _nothing(desk, shelf, document)
+        return _nothing(desk, shelf)
     with desk.files.claimed(root, LOCK) as ours:
         if not ours:
             _log(desk, root, "compaction skipped", "compaction skipped: another one holds the lock")
@@ -94,9 +95,14 @@ def after_append(desk: Desk, scope: Scope) -> Compacted | None:
     if not settings.memory_compaction_threshold_records and not settings.memory_compaction_threshold_chars:
         return None
     known = state(desk, desk.roots[scope])
-    if known.idle_until is not None and desk.clock() < known.idle_until:
+    # A moment further off than we would set it was set by a clock that has been put right since.
+    if known.idle_until is not None and desk.clock() < known.idle_until <= desk.clock() + _PAUSE:
         return None
-    return compact(desk, scope)
+    try:
+        return compact(desk, scope)
+    except ByheartError as error:
+        # The append itself is done: whoever hears of a failure would make it again.
+        return Compacted(ran=False, stage="failed", reason=str(error), path=str(desk.roots[scope].documents[JOURNAL]))
 
 
 def _too_early(desk: Desk, shelf: Shelf, *, force: bool) -> Compacted | None:
@@ -113,79 +119,91 @@ def _not_run(shelf: Shelf, stage: str, reason: str) -> Compacted:
     return Compacted(ran=False, stage=stage, reason=reason, path=str(shelf.memory))
 
 
-def _nothing(desk: Desk, shelf: Shelf, document: Document) -> Compacted:
-    """Say that nothing is in scope, and note from when on something may be, so that appends need not look before."""
-    first = retention.first_in_scope(document.placed, desk.journal.memory_compaction_min_age_days)
-    later = max(first, desk.clock() + _PAUSE) if first is not None else desk.clock() + _PAUSE
-    note(desk, shelf.root, lambda known: replace(known, idle_until=later, compacted_at=desk.clock()))
+def _nothing(desk: Desk, shelf: Shelf) -> Compacted:
+    """Say that nothing is in scope; the next appends need not look again for a while."""
+    note(desk, shelf.root, lambda known: replace(known, idle_until=desk.clock() + _PAUSE))
     return _not_run(shelf, "scope", "nothing to compact")
 
 
 def _selected(desk: Desk, document: Document) -> list[Placed]:
     """The records in scope. One in which a person typed a credential stays where it is: it must not be copied about."""
     found = retention.in_scope(document.placed, desk.clock(), desk.journal.memory_compaction_min_age_days)
-    if found and desk.scanner.secrets("\n".join(each.record.text for each in found)):
-        return [each for each in found if not desk.scanner.secrets(each.record.text)]
+    if found and holds_secret(desk, window.lines_of(document.text, found)):
+        return [each for each in found if not holds_secret(desk, window.lines_of(document.text, [each]))]
     return found
 
 
 def _run(desk: Desk, shelf: Shelf) -> Compacted:
     root = shelf.root
-    known = state(desk, root)
-    archived = _archived_before(desk, shelf, known)
-    if known.unfinished_backup:
-        _recover(desk, shelf, known)
-    long_before = _tidied(desk, shelf, known)
+    archived: set[str] = set()
     problem = None
     try:
+        with desk.files.locked(root):
+            known = state(desk, root)
+            if known.unfinished:
+                # What an earlier run put into the archive before it was stopped is not put there twice.
+                archived.update((read(desk, shelf.archive).text or "").split("\n"))
+                _recover(desk, shelf, known)
+                _tidy(desk, shelf, known)
         for _ in range(_ROUNDS):
             plan = _planned(desk, read(desk, shelf.memory))
             if plan is None:
-                return _nothing(desk, shelf, parsed(desk, read(desk, shelf.memory).text or ""))
+                return _nothing(desk, shelf)
             refuse_unsound(desk, plan, shelf.memory)
             try:
-                return _carried_out(desk, shelf, plan, long_before, archived)
+                return _carried_out(desk, shelf, plan, archived)
             except Conflict as conflict:
-                problem, long_before = conflict, read(desk, shelf.long_memory)
+                problem = conflict
         raise Conflict(f"{problem}; it kept changing, try again in a moment")
     except ByheartError as error:
         _log(desk, root, "compaction failed", f"compaction failed: {error}")
         raise
 
 
-def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, long_before: Snapshot, archived: set[str]) -> Compacted:
+def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, archived: set[str]) -> Compacted:
     """Backup, archive, LONGMEMORY.md, swap; where a step fails, the steps before it are taken back."""
     root = shelf.root
-    block = _block(desk, plan, long_before.text or "")
-    backup = ledger.backup_name(desk, shelf.memory)
-    # On disk before anything else is: whoever comes after a crash must know what to tidy up.
-    begun = tuple(each.record.origin.id for each in plan.summaries if each.record.origin)
-    note(
-        desk,
-        root,
-        lambda known: replace(
-            known, unfinished=begun, unfinished_block=content_digest(block), unfinished_backup=backup
-        ),
-    )
     # A backup of a file with a credential in it would be a second copy of that, so it goes once it is not needed.
-    lasting = not desk.scanner.secrets(plan.before.text)
-    lengthened = None
-    try:
-        ledger.back_up(desk, root, shelf.memory, plan.before.text, backup)
-        window.archive(desk, shelf, window.lines_of(plan.before.text, plan.scope), archived)
-        lengthened = _lengthen(desk, shelf, long_before, block, archived)
-        current, text = _swapped(desk, shelf, plan, backup)
-    except ByheartError:
-        # What cannot be taken back now (the disk may be full) is taken back by the next run.
-        with suppress(ByheartError):
-            _restored(desk, shelf, long_before, lengthened)
-            if (read(desk, shelf.memory).text or "").startswith(plan.before.text):
-                ledger.drop_backup(desk, root, backup)
-                # What is archived by now stays known, so that the next run does not archive it again.
-                note(desk, root, lambda known: replace(known, unfinished_backup=""))
-        raise
-    undoable = lasting and current.text == plan.before.text
-    return _finished(desk, shelf, plan, backup, current.digest, text, undoable=undoable, lengthened=bool(lengthened))
+    lasting = not holds_secret(desk, plan.before.text.split("\n"))
+    with desk.files.locked(root):
+        current = read(desk, shelf.memory)
+        text = _grown(plan, current, shelf)
+        long_before = read(desk, shelf.long_memory)
+        block = _block(desk, plan, long_before.text or "")
+        backup = ledger.backup_name(desk, shelf.memory)
+        # On disk before anything else is: whoever comes after a crash must know what to tidy up.
+        begun = replace(
+            state(desk, root),
+            unfinished=tuple(each.record.origin.id for each in plan.summaries if each.record.origin),
+            unfinished_block=content_digest(block),
+            unfinished_backup=backup,
+        )
+        keep(desk, root, begun)
+        lengthened = None
+        try:
+            ledger.back_up(desk, root, shelf.memory, current.text or "", backup)
+            window.archive(desk, shelf, window.lines_of(plan.before.text, plan.scope), archived)
+            lengthened = _lengthen(desk, shelf, long_before, block, archived)
+            _swap(desk, shelf, current, text, backup)
+        except ByheartError as error:
+            # What cannot be taken back now (the disk may be full) is taken back by the next run.
+            with suppress(ByheartError):
+                _restore(desk, shelf, long_before, lengthened)
+                if isinstance(error, Conflict) or read(desk, shelf.memory).digest == current.digest:
+                    ledger.drop_backup(desk, root, backup)
+                    # What is archived by now stays known, so that the next run does not archive it again.
+                    keep(desk, root, replace(begun, unfinished_backup=""))
+            raise
+        return _finished(desk, shelf, plan, backup if lasting else None, current, text, block if lengthened else "")
+
+
+def _grown(plan: Plan, current: Snapshot, shelf: Shelf) -> str:
+    """The new text, with what was appended since the plan was made. Raises Conflict where the file changed otherwise."""
+    old, now = plan.before.text, current.text or ""
+    # Appends start on a line of their own, so whatever follows the old text's last line break was appended.
+    if now != old and not (old.endswith("\n") and now.startswith(old)):
+        raise Conflict(f"{shelf.memory} was edited while it was compacted")
+    return plan.text + now[len(old) :]
 
 
 def _planned(desk: Desk, snapshot: Snapshot) -> Plan | None:
@@ -196,22 +214,19 @@ def _planned(desk: Desk, snapshot: Snapshot) -> Plan | None:
         return None
     leaving = {each.start for parts in found.values() for each in parts}
     scope = [each for each in selected if each.start in leaving or retention.is_checkpoint(each.record)]
-    summaries = retention.merged(found, lambda: _fresh_id(desk), desk.clock())
     text, newline = document.text, break_style(document.text)
-    splices = desk.dialects[JOURNAL].plan(
-        document, [Drop(old=each, reason=None) for each in scope], desk.clock().date()
-    )
+    gone = {each.start for each in scope}
+    said = retention.summed_up(each for each in document.placed if each.start not in gone)
+    summaries = retention.merged(found, lambda: _fresh_id(desk), desk.clock(), said)
+    splices = [Splice(*line_span(text, each), "") for each in scope]
     # The summaries stand where the first record of each stood, so that the file stays in the order of time.
     for each in summaries:
-        start = text.rfind("\n", 0, each.parts[0].start) + 1
+        start = line_span(text, each.parts[0])[0]
         splices.append(Splice(start, start, row(each.record, each.more) + newline))
-    return Plan(
-        before=document,
-        digest=snapshot.digest,
-        scope=tuple(scope),
-        summaries=summaries,
-        text=spliced(text, splices),
-    )
+    new = spliced(text, splices)
+    if not text.endswith("\n"):
+        new = new.removesuffix("\n").removesuffix("\r")
+    return Plan(before=document, digest=snapshot.digest, scope=tuple(scope), summaries=summaries, text=new)
 
 
 def _fresh_id(desk: Desk) -> str:
@@ -255,66 +270,90 @@ def _loosened(each: Merged) -> bool:
 
 
 def _new_trouble(desk: Desk, before: Sequence[Placed], after: Sequence[Placed]) -> str:
+    """The findings after that are about something nothing was found about before."""
     now, days = desk.clock(), desk.journal.stale_days
-    new = Counter(each.rule for each in integrity.troubles(after, now, days))
+    new = {(each.rule, each.topic) for each in integrity.troubles(after, now, days) if each.rule != integrity.STALE}
     if not new:
         return ""
-    old = Counter(each.rule for each in integrity.troubles(before, now, days))
-    return ", ".join(f"{rule} {count}" for rule, count in sorted((new - old).items()))
-
-
-def _archived_before(desk: Desk, shelf: Shelf, known: State) -> set[str]:
-    """What an earlier run put into the archive before it was stopped; so it is not put there twice."""
-    if not known.unfinished:
-        return set()
-    return set((read(desk, shelf.archive).text or "").split("\n"))
+    fresh = new - {(each.rule, each.topic) for each in integrity.troubles(before, now, days)}
+    return ", ".join(sorted(f"{rule} about {topic!r}" for rule, topic in fresh))
 
 
 def _recover(desk: Desk, shelf: Shelf, known: State) -> None:
     """See to what a stopped run left: bring a torn MEMORY.md back from the backup, else let the backup go."""
     try:
-        whole = ledger.restored(desk, shelf.root, known.unfinished_backup)
+        whole = ledger.restored(desk, shelf.root, known.unfinished_backup) if known.unfinished_backup else None
     except NotUndoable:
+        whole = None
+    if whole is None:
         return
     found = read(desk, shelf.memory)
     text = found.text or ""
-    if whole.startswith(text) and text != whole:
+    # Torn in the middle of a line; a person who takes lines out takes whole ones.
+    if text and whole.startswith(text) and not text.endswith("\n") and whole[len(text)] not in "\r\n":
         desk.files.write(shelf.memory, whole, found.digest)
-    elif not text.startswith(whole) and not any(id_ in text for id_ in known.unfinished):
-        # Neither the old file nor the new one: a person has been at it, and may want the copy.
-        return
     ledger.drop_backup(desk, shelf.root, known.unfinished_backup)
 
 
-def _tidied(desk: Desk, shelf: Shelf, known: State) -> Snapshot:
-    """LONGMEMORY.md, without the block of a run that was stopped before its swap."""
+def _tidy(desk: Desk, shelf: Shelf, known: State) -> None:
+    """Take the block of a run that was stopped before its swap out of LONGMEMORY.md."""
     found = read(desk, shelf.long_memory)
-    if not known.unfinished or not found.text:
-        return found
     memory = read(desk, shelf.memory).text or ""
-    pieces = retention.long_memory(found.text)
-    stale = pieces and content_digest(pieces[-1][1]) == known.unfinished_block
-    if not stale or any(id_ in memory for id_ in known.unfinished):
-        return found
-    return desk.files.write(shelf.long_memory, "".join(piece for _, piece in pieces[:-1]), found.digest)
+    if found.text and not any(id_ in memory for id_ in known.unfinished):
+        unsummed(desk, shelf, found, known.unfinished_block)
+
+
+def forget_run(desk: Desk, root: Root, digest: str) -> list[str]:
+    """See to the rest of a compaction that is undone: its block goes, and its archive is known; what could not be done.
+
+    The root is locked.
+    """
+    shelf = shelf_of(desk, root)
+    try:
+        unsummed(desk, shelf, read(desk, shelf.long_memory), digest)
+        # Any id will do: it says that the archive may hold what MEMORY.md holds again.
+        keep(desk, root, replace(state(desk, root), unfinished=(digest,), idle_until=None))
+    except ByheartError as error:
+        return [f"the summary in {shelf.long_memory} is still there: {error}"]
+    return []
+
+
+def unsummed(desk: Desk, shelf: Shelf, found: Snapshot, digest: str) -> None:
+    """Take one block out of LONGMEMORY.md, if it is there as it was written."""
+    pieces = retention.long_memory(found.text or "")
+    kept = [piece for _, piece in pieces if content_digest(piece.rstrip("\n") + "\n") != digest]
+    if len(kept) == len(pieces):
+        return
+    if not "".join(kept).strip() or kept == ["# LONGMEMORY\n\n"]:
+        desk.files.remove(shelf.long_memory, found.digest)
+    else:
+        text = "".join(kept)
+        # The blank line before the block came with it.
+        text = text[:-1] if text.endswith("\n\n") and pieces[-1][1] not in kept else text
+        desk.files.write(shelf.long_memory, text, found.digest)
 
 
 def _block(desk: Desk, plan: Plan, long_text: str) -> str:
     most = desk.journal.long_memory_max_chars
     day = local_day(desk, desk.clock())
-    return retention.block(plan.summaries, day, retention.room_for_block(long_text, most))
+    return retention.block(plan.summaries, day, retention.room_for_block(long_text, most), long_text)
 
 
 def _lengthen(desk: Desk, shelf: Shelf, old: Snapshot, block: str, archived: set[str]) -> Snapshot | None:
     """Add the block to LONGMEMORY.md; older blocks that have to go for it are archived first."""
     if not block:
         return None
-    text, gone = retention.lengthened(old.text or "", block, desk.journal.long_memory_max_chars)
+    text, gone = retention.lengthened(
+        old.text or "",
+        block,
+        desk.journal.long_memory_max_chars,
+        lambda piece: bool(desk.scanner.secrets(piece)),
+    )
     window.archive(desk, shelf, [piece.rstrip("\n") for piece in gone], archived)
     return desk.files.write(shelf.long_memory, text, old.digest)
 
 
-def _restored(desk: Desk, shelf: Shelf, old: Snapshot, new: Snapshot | None) -> None:
+def _restore(desk: Desk, shelf: Shelf, old: Snapshot, new: Snapshot | None) -> None:
     """Put LONGMEMORY.md back as it was before a swap that did not happen, unless somebody wrote to it since."""
     if new is None:
         return
@@ -325,25 +364,16 @@ def _restored(desk: Desk, shelf: Shelf, old: Snapshot, new: Snapshot | None) -> 
             desk.files.write(shelf.long_memory, old.text, new.digest)
 
 
-def _swapped(desk: Desk, shelf: Shelf, plan: Plan, backup: str) -> tuple[Snapshot, str]:
-    """Swap in the new text, with what was appended meanwhile; the file before and the text after. Raises Conflict."""
-    with desk.files.locked(shelf.root):
-        current = read(desk, shelf.memory)
-        old, now = plan.before.text, current.text or ""
-        # Appends start on a line of their own, so whatever follows the old text's last line break was appended.
-        grown = old.endswith("\n") and now.startswith(old)
-        if now != old and not grown:
-            raise Conflict(f"{shelf.memory} was edited while it was compacted")
-        text = plan.text + now[len(old) :]
-        try:
-            desk.files.write(shelf.memory, text, current.digest)
-            _check_written(desk, shelf, text)
-        except Conflict:
-            raise
-        except ByheartError as error:
-            _roll_back(desk, shelf, current, text, backup, error)
-            raise
-        return current, text
+def _swap(desk: Desk, shelf: Shelf, current: Snapshot, text: str, backup: str) -> None:
+    """Swap in the new text and see that it is there; a write that failed half-way is rolled back. Raises Conflict."""
+    try:
+        desk.files.write(shelf.memory, text, current.digest)
+        _check_written(desk, shelf, text)
+    except Conflict:
+        raise
+    except ByheartError as error:
+        _roll_back(desk, shelf, current, text, backup, error)
+        raise
 
 
 def _check_written(desk: Desk, shelf: Shelf, text: str) -> None:
@@ -358,10 +388,8 @@ def _roll_back(desk: Desk, shelf: Shelf, old: Snapshot, new: str, backup: str, e
         if found.digest == old.digest:
             return
         torn = found.text is None or new.startswith(found.text) or (old.text or "").startswith(found.text)
-        if torn or found.digest == content_digest(new):
-            whole = ledger.restored(desk, shelf.root, backup)
-            tail = (old.text or "")[len(whole) :] if (old.text or "").startswith(whole) else ""
-            desk.files.write(shelf.memory, whole + tail, found.digest)
+        if torn:
+            desk.files.write(shelf.memory, ledger.restored(desk, shelf.root, backup), found.digest)
     except Unreadable as worse:
         place = shelf.root.own(f"{ledger.BACKUP}/{backup}")
         raise Unwritable(
@@ -370,12 +398,13 @@ def _roll_back(desk: Desk, shelf: Shelf, old: Snapshot, new: str, backup: str, e
 
 
 def _finished(
-    desk: Desk, shelf: Shelf, plan: Plan, backup: str, before: str, text: str, *, undoable: bool, lengthened: bool
+    desk: Desk, shelf: Shelf, plan: Plan, backup: str | None, current: Snapshot, text: str, block: str
 ) -> Compacted:
-    """Log the statistics, let go of what is no longer needed, and say how it went."""
+    """Log the statistics, let go of what is no longer needed, and say how it went. The root is locked."""
     root, notes = shelf.root, []
     records, compacted = len(plan.before.placed), len(plan.scope)
     after = records - compacted + len(plan.summaries)
+    known = state(desk, root)
     entry = ledger.Entry(
         id=desk.token(),
         at=desk.clock().isoformat(timespec="microseconds"),
@@ -383,18 +412,19 @@ def _finished(
         dialect=JOURNAL,
         base=shelf.memory.base,
         path=shelf.memory.path,
-        before=before,
+        before=current.digest,
         after=content_digest(text),
-        backup=backup if undoable else None,
+        size=len(text),
+        block=content_digest(block) if block else "",
+        backup=backup,
         note=f"{compacted} records became {len(plan.summaries)}; {records} before, {after} after",
     )
     try:
-        with desk.files.locked(root):
-            ledger.drop_backups(desk, root, "compacted", but=entry.backup)
-            if entry.backup is None:
-                ledger.drop_backup(desk, root, backup)
-            ledger.record(desk, root, entry)
-            keep(desk, root, replace(state(desk, root).settled(), compacted_at=desk.clock(), idle_until=None))
+        ledger.drop_backups(desk, root, "compacted", but=entry.backup)
+        if backup is None:
+            ledger.drop_backup(desk, root, known.unfinished_backup)
+        ledger.record(desk, root, entry)
+        keep(desk, root, replace(known.settled(), compacted_at=desk.clock(), idle_until=None))
     except ByheartError as error:
         notes.append(f"it is done, but the log could not be written: {error}")
     return Compacted(
@@ -405,7 +435,7 @@ def _finished(
         records_compacted=compacted,
         characters_before=len(plan.before.text),
         characters_after=len(plan.text),
-        long_memory_appended=lengthened,
+        long_memory_appended=bool(block),
         archive=str(shelf.archive),
         receipt=entry.id if entry.undoable else None,
         notes=tuple(notes),

@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from byheart.dialects.journal import TEMPLATE, row
 from byheart.domain.errors import ByheartError, Conflict, Refused
-from byheart.domain.records import Record, Scope
+from byheart.domain.records import Record, Scope, Value
 from byheart.domain.reports import Imported
 from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk, handle_of
+from byheart.flows.journal import window
 from byheart.flows.journal.append import composed, refuse_unsafe
-from byheart.flows.journal.shelf import parsed, read, shelf_of
+from byheart.flows.journal.shelf import Shelf, holds_secret, parsed, read, shelf_of
 from byheart.policies import foreign, forgetting
 from byheart.text.likeness import normalised
+from byheart.text.slugs import content_digest, uuid_of
 
 _ROUNDS = 12
 
 
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A record that may be stored, with what else its line has, and whether it came with a time."""
+
+    record: Record
+    more: dict[str, Value]
+    dated: bool
+
+
 def import_records(
-    desk: Desk, records: Sequence[tuple[int, Record]], scope: Scope, *, dry_run: bool, forgotten_too: bool
+    desk: Desk,
+    records: Sequence[tuple[int, Record]],
+    extras: Mapping[int, dict[str, object]],
+    scope: Scope,
+    *,
+    dry_run: bool,
+    forgotten_too: bool,
 ) -> Imported:
     """Store the records that may be stored and are not there yet; the others are named with the reason.
 
-    They go to MEMORY.md alone: the daily logs say what was written on a day, and this was written before.
+    They go to MEMORY.md alone: the daily logs say what was written on a day, and this was written before. `extras` holds
+    the whole JSON of a line where it is known.
     """
     root = desk.roots[scope]
-    fit: list[tuple[Record, str]] = []
+    fit: list[_Fit] = []
     skipped: list[tuple[int, str]] = []
     stones, salt = ledger.tombstones(desk), desk.salt()
     for line, record in records:
@@ -37,11 +56,11 @@ def import_records(
             stone = None if forgotten_too else forgetting.blocks(stones, salt, None, (whole.text,))
             if stone is not None:
                 raise Refused(f"it was forgotten on {stone.removed}; --include-forgotten brings it back")
-            fit.append((whole, _line(desk, whole)))
+            fit.append(_checked(desk, whole, extras.get(line, {})))
         except ByheartError as error:
             if error.exit_code not in (2, 3):
                 raise
-            skipped.append((line, str(error)))
+            skipped.append((line, desk.scanner.redacted(str(error))))
     passed = len(fit)
     if dry_run:
         return Imported(receipts=(), skipped=tuple(skipped), passed=passed)
@@ -50,16 +69,17 @@ def import_records(
     return Imported(receipts=tuple(stored), skipped=tuple(skipped), passed=passed)
 
 
-def _line(desk: Desk, record: Record) -> str:
-    """The record's line, checked as an append would check it."""
+def _checked(desk: Desk, record: Record, extra: dict[str, object]) -> _Fit:
+    """The record, checked as an append would check it; an odd field is left out rather than the record."""
     origin = record.origin
     assert origin is not None
-    provenance: dict[str, object] = {"sourceChannel": origin.channel or None, "sensitivity": origin.sensitivity.value}
-    if origin.certainty is not None:
-        provenance["confidence"] = origin.certainty
-    if origin.at is not None:
-        provenance["timestamp"] = origin.timestamp
+    source = extra.get("provenance")
+    provenance: dict[str, object] = dict(source) if isinstance(source, dict) else {}
+    provenance |= {"sourceChannel": origin.channel or None, "sensitivity": origin.sensitivity.value}
+    provenance["confidence"] = 1 if origin.certainty is None else origin.certainty
+    provenance["timestamp"] = origin.timestamp if origin.at is not None else None
     raw = {
+        **extra,
         "id": origin.id or None,
         "sessionId": origin.session or None,
         "category": origin.category,
@@ -68,10 +88,10 @@ def _line(desk: Desk, record: Record) -> str:
     }
     checked, more = composed(desk, raw)
     refuse_unsafe(desk, checked, more, asked=True)
-    return row(checked, more)
+    return _Fit(checked, more, origin.at is not None)
 
 
-def _stored(desk: Desk, root: Root, fit: list[tuple[Record, str]]) -> list[Receipt]:
+def _stored(desk: Desk, root: Root, fit: list[_Fit]) -> list[Receipt]:
     shelf = shelf_of(desk, root)
     for _ in range(_ROUNDS):
         snapshot = read(desk, shelf.memory)
@@ -79,31 +99,74 @@ def _stored(desk: Desk, root: Root, fit: list[tuple[Record, str]]) -> list[Recei
         there = parsed(desk, text).placed
         ids = {each.record.origin.id for each in there if each.record.origin and each.record.origin.id}
         texts = {_said(each.record) for each in there}
-        fresh = []
+        named = {_named(each.record) for each in there}
+        undated = {said[:2] for said in texts}
+        fresh: list[str] = []
         receipts = []
-        for record, line in fit:
-            origin = record.origin
-            known = (origin is not None and origin.id in ids) or _said(record) in texts
+        for each in fit:
+            record = each.record
+            known = _said(record) in texts or _named(record) in named
+            # One without a time of its own is the same whenever it was brought.
+            known = known or (not each.dated and _said(record)[:2] in undated)
             if not known:
-                fresh.append(line)
+                record = _renamed(desk, record, ids)
+                fresh.append(row(record, each.more))
                 texts.add(_said(record))
+                named.add(_named(record))
+                undated.add(_said(record)[:2])
+                ids.add(record.origin.id if record.origin else "")
             receipts.append(_receipt(root, record, "unchanged" if known else "added"))
         if not fresh:
             return receipts
         joint = "" if text.endswith("\n") else "\n"
+        new = text + joint + "".join(line + "\n" for line in fresh)
         try:
-            new = text + joint + "".join(line + "\n" for line in fresh)
             desk.files.write(shelf.memory, new, snapshot.digest)
+            _log(desk, shelf, snapshot.text, snapshot.digest, new, len(fresh))
+            window.trim(desk, shelf)
             return receipts
         except Conflict as conflict:
             last = conflict
     raise last
 
 
+def _renamed(desk: Desk, record: Record, ids: set[str]) -> Record:
+    """The record under an id of its own, where its id is taken by another one."""
+    if record.origin is None or record.origin.id not in ids:
+        return record
+    return replace(record, origin=replace(record.origin, id=uuid_of("".join(desk.token() for _ in range(4)))))
+
+
+def _log(desk: Desk, shelf: Shelf, old: str | None, digest: str, new: str, count: int) -> None:
+    """One entry for the whole import: while nothing else has changed, it can be undone as one."""
+    backup = None
+    if old and not holds_secret(desk, old.split("\n")):
+        backup = ledger.back_up(desk, shelf.root, shelf.memory, old)
+    entry = ledger.Entry(
+        id=desk.token(),
+        at=desk.clock().isoformat(timespec="microseconds"),
+        action="imported",
+        dialect=JOURNAL,
+        base=shelf.memory.base,
+        path=shelf.memory.path,
+        before=digest,
+        after=content_digest(new),
+        size=len(new),
+        backup=backup,
+        pieces=[] if old is None else None,
+        note=f"{count} records imported",
+    )
+    ledger.record(desk, shelf.root, entry)
+
+
 def _said(record: Record) -> tuple[str, str, str]:
     """What makes two records the same: what they say, and when it was said in which category."""
     origin = record.origin
     return (normalised(record.text), origin.category if origin else "", (origin.timestamp or "") if origin else "")
+
+
+def _named(record: Record) -> tuple[str, str]:
+    return (record.origin.id if record.origin else "", normalised(record.text))
 
 
 def _receipt(root: Root, record: Record, action: str) -> Receipt:

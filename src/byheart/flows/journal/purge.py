@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from byheart.domain.changes import Change, Drop, Replace, spliced
 from byheart.domain.documents import Document
-from byheart.domain.errors import Conflict
+from byheart.domain.errors import Ambiguous, ByheartError, Conflict
 from byheart.domain.journal import COMPACTION
 from byheart.domain.records import Record
+from byheart.domain.results import Hit
 from byheart.domain.roots import Place, Root
-from byheart.flows.desk import JOURNAL, Desk
-from byheart.flows.journal.shelf import Shelf, parsed, read, shelf_of
+from byheart.flows.desk import JOURNAL, Desk, handle_of
+from byheart.flows.journal.shelf import Shelf, daily_logs, parsed, read, shelf_of
+from byheart.policies import retention
 from byheart.policies.summarising import sentences
 from byheart.text.likeness import normalised
 
@@ -20,35 +22,105 @@ _ROUNDS = 12
 _TELLING = 12
 
 
-def purge(desk: Desk, root: Root, record: Record) -> int:
-    """Take a forgotten record out of every other file of the journal; how many files held it. The root is locked."""
+def find(desk: Desk, root: Root, selector: str) -> Record | None:
+    """What a selector names in the journal's other files: a record by id, handle or whole text, or a line of a summary.
+
+    Raises Ambiguous where an id or a handle stands for several texts.
+    """
     shelf = shelf_of(desk, root)
-    said = {normalised(each) for each in (record.text, *sentences(record.text)) if len(each) >= _TELLING}
-    count = sum(_without(desk, place, record, said) for place in _logs(desk, shelf))
-    # The record itself leaves MEMORY.md by the one path that all changes take.
-    count += _without(desk, shelf.memory, record, said, only_summaries=True)
-    return count + _without_lines(desk, shelf.long_memory, said)
+    wanted = normalised(selector)
+    found: dict[str, tuple[Record, Place, int]] = {}
+    for place in (*daily_logs(desk, shelf), shelf.archive):
+        for each in _document(desk, place).placed:
+            origin = each.record.origin
+            names = (origin.id, handle_of(root.scope, JOURNAL, origin.id, each.record.text)) if origin else ()
+            if selector in names or (wanted and normalised(each.record.text) == wanted):
+                found.setdefault(normalised(each.record.text), (each.record, place, each.line))
+    if len(found) > 1:
+        hits = [
+            Hit(
+                id=f"{place.path}:{line}",
+                record=record,
+                scope=root.scope,
+                dialect=JOURNAL,
+                path=str(place),
+                line=line,
+            )
+            for record, place, line in found.values()
+        ]
+        raise Ambiguous(selector, hits)
+    if found:
+        return next(iter(found.values()))[0]
+    summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(desk, shelf)}
+    return Record(text=selector) if len(wanted) >= _TELLING and wanted in summed else None
 
 
-def unlog(desk: Desk, root: Root, record: Record) -> int:
-    """Take a record whose adding was undone out of the daily logs; how many held it. The root is locked."""
-    return sum(_without(desk, place, record, set()) for place in _logs(desk, shelf_of(desk, root)))
+def _summaries(desk: Desk, shelf: Shelf) -> list[str]:
+    """Every line of every summary."""
+    lines = [
+        line for day, piece in retention.dated(_read(desk, shelf.long_memory)) if day for line in piece.split("\n")
+    ]
+    for each in _document(desk, shelf.memory).placed:
+        if each.record.origin is not None and each.record.origin.category == COMPACTION:
+            lines += each.record.text.split("\n")
+    return lines
 
 
-def _logs(desk: Desk, shelf: Shelf) -> list[Place]:
-    names = [name for name in desk.files.names(shelf.days) if name.endswith(".md")]
-    places = [Place(shelf.days.base, f"{shelf.days.path}/{name}") for name in names]
-    return [*(place for place in places if str(place) != str(shelf.archive)), shelf.archive]
+def _read(desk: Desk, place: Place) -> str:
+    try:
+        return read(desk, place).text or ""
+    except ByheartError:
+        return ""
 
 
-def _without(desk: Desk, place: Place, record: Record, said: set[str], *, only_summaries: bool = False) -> int:
-    """Drop the record from one file, and what it said from summaries there; 1 where there was something to do."""
+def _document(desk: Desk, place: Place) -> Document:
+    return parsed(desk, _read(desk, place))
+
+
+def purge(desk: Desk, root: Root, record: Record) -> tuple[int, list[str]]:
+    """Take a forgotten record out of every other file of the journal; how many held it, and which could not be cleared.
+
+    A record goes where it has this text; one sentence of it only from summaries, which are made of sentences. What a person
+    wrote stays. The root is locked.
+    """
+    shelf = shelf_of(desk, root)
+    whole = normalised(record.text)
+    said = {whole, *(normalised(each) for each in sentences(record.text) if len(each) >= _TELLING)}
+    count, failures = 0, []
+    for place in (*daily_logs(desk, shelf), shelf.archive, shelf.memory):
+        try:
+            # The record itself leaves MEMORY.md by the one path that all changes take.
+            count += _without(desk, place, whole, said, only_summaries=place is shelf.memory)
+        except ByheartError as error:
+            failures.append(f"{place} could not be cleared: {error}")
+    try:
+        count += _without_lines(desk, shelf.long_memory, said)
+    except ByheartError as error:
+        failures.append(f"{shelf.long_memory} could not be cleared: {error}")
+    return count, failures
+
+
+def unlog(desk: Desk, root: Root, record: Record) -> list[str]:
+    """Take a record whose adding was undone out of the daily logs; what could not be done. The root is locked."""
+    failures = []
+    for place in daily_logs(desk, shelf_of(desk, root)):
+        try:
+            _without(desk, place, normalised(record.text), set(), id_=record.origin.id if record.origin else "")
+        except ByheartError as error:
+            failures.append(f"{place} still has it: {error}")
+    return failures
+
+
+def _without(
+    desk: Desk, place: Place, whole: str, said: set[str], *, id_: str | None = None, only_summaries: bool = False
+) -> int:
+    """Drop what says exactly this from one file, and what it said from summaries there; 1 where there was something."""
     for _ in range(_ROUNDS):
         snapshot = read(desk, place)
         if snapshot.text is None:
             return 0
         document = parsed(desk, snapshot.text)
-        changes = _changes(document, record, said)
+        changes = _changes(document, whole, said, id_)
         if only_summaries:
             changes = [each for each in changes if isinstance(each, Replace)]
         if not changes:
@@ -62,15 +134,11 @@ def _without(desk: Desk, place: Place, record: Record, said: set[str], *, only_s
     raise last
 
 
-def _changes(document: Document, record: Record, said: set[str]) -> list[Change]:
+def _changes(document: Document, whole: str, said: set[str], id_: str | None) -> list[Change]:
     found: list[Change] = []
-    id_ = record.origin.id if record.origin else ""
     for each in document.placed:
         origin = each.record.origin
-        same = bool(origin and id_ and origin.id == id_)
-        if said:
-            same = same or normalised(each.record.text) in said
-        if same:
+        if normalised(each.record.text) == whole and (id_ is None or (origin is not None and origin.id == id_)):
             found.append(Drop(old=each, reason=None))
         elif said and origin is not None and origin.category == COMPACTION:
             lines = each.record.text.split("\n")
@@ -81,11 +149,18 @@ def _changes(document: Document, record: Record, said: set[str]) -> list[Change]
 
 
 def _without_lines(desk: Desk, place: Place, said: set[str]) -> int:
-    """Drop the lines of a summary file that repeat what was forgotten."""
+    """Drop the lines of dated summaries that repeat what was forgotten; what a person wrote around them stays."""
     snapshot = read(desk, place)
-    lines = (snapshot.text or "").split("\n")
-    kept = [line for line in lines if not line.strip() or normalised(line.strip().removeprefix("- ")) not in said]
-    if len(kept) == len(lines):
+    pieces = retention.dated(snapshot.text or "")
+    new = "".join(_cleared(piece, said) if day else piece for day, piece in pieces)
+    if new == (snapshot.text or ""):
         return 0
-    desk.files.write(place, "\n".join(kept), snapshot.digest)
+    desk.files.write(place, new, snapshot.digest)
     return 1
+
+
+def _cleared(piece: str, said: set[str]) -> str:
+    lines = piece.splitlines(keepends=True)
+    return "".join(
+        line for line in lines if not (line.startswith("- ") and normalised(line.strip().removeprefix("- ")) in said)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -12,10 +12,13 @@ from byheart.domain.documents import Document
 from byheart.domain.errors import BadSetting
 from byheart.domain.journal import moment, stamped
 from byheart.domain.ports import Snapshot
+from byheart.domain.records import leaves
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import JOURNAL, Desk
+from byheart.text.patterns import deferred
 
 ARCHIVE, STATE = "journal-archive.md", "journal.json"
+_DAILY = deferred(r"/memory/\d{4}-\d{2}-\d{2}\.md$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +47,17 @@ def shelf_of(desk: Desk, root: Root) -> Shelf:
     settings = desk.journal
     long_memory = _chosen(memory, settings.long_memory_path or "LONGMEMORY.md")
     archive = _chosen(memory, settings.memory_archive_path) if settings.memory_archive_path else root.own(ARCHIVE)
+    user = _beside(memory, "USER.md")
+    taken = {str(each) for each in (user, _beside(memory, "memory"), root.own(STATE), *root.documents.values())}
     for key, place in (("long_memory_path", long_memory), ("memory_archive_path", archive)):
-        taken = {str(memory), str(root.own(STATE)), *(str(each) for each in root.documents.values())}
-        if str(place) in taken or (place is archive and str(place) == str(long_memory)):
+        if ".." in place.path.split("/") or not place.path.strip("./"):
+            raise BadSetting(
+                "configuration", f"journal.{key}", "leaves the journal's folder", "a file in it, or an absolute path"
+            )
+        if str(place) in taken or _DAILY.search(str(place)):
             raise BadSetting("configuration", f"journal.{key}", f"names {place}, which has another use", "its own file")
-    return Shelf(root=root, memory=memory, long_memory=long_memory, archive=archive, user=_beside(memory, "USER.md"))
+        taken.add(str(place))
+    return Shelf(root=root, memory=memory, long_memory=long_memory, archive=archive, user=user)
 
 
 def _beside(memory: Place, path: str) -> Place:
@@ -66,6 +75,28 @@ def _chosen(memory: Place, path: str) -> Place:
 def local_day(desk: Desk, when: datetime) -> date:
     """The calendar day of a moment, in the one zone that writing and reading share."""
     return when.astimezone(desk.zone).date()
+
+
+def daily_logs(desk: Desk, shelf: Shelf) -> list[Place]:
+    """The daily logs that exist, oldest first; other files in their folder are none of ours."""
+    names = [name for name in desk.files.names(shelf.days) if _DAILY.search(f"/memory/{name}")]
+    return [Place(shelf.days.base, f"{shelf.days.path}/{name}") for name in names]
+
+
+def holds_secret(desk: Desk, lines: Iterable[str]) -> bool:
+    """Whether lines of a journal hold a credential, as they stand or behind the escapes of their JSON."""
+    found = list(lines)
+    if desk.scanner.secrets("\n".join(found)):
+        return True
+    escaped = [line.strip().removeprefix("- ") for line in found if "\\u" in line]
+    return bool(escaped) and bool(desk.scanner.secrets("\n".join(_decoded(line) for line in escaped)))
+
+
+def _decoded(line: str) -> str:
+    try:
+        return "\n".join(leaves(json.loads(line), names=True))
+    except (ValueError, RecursionError):
+        return line
 
 
 def read(desk: Desk, place: Place) -> Snapshot:

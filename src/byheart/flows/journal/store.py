@@ -52,9 +52,9 @@ class MemoryStore:
 
     def session_context(self, *, main: bool = True, allow_secret: bool = False) -> SessionContext:
         """What a main session is told at its start, from both scopes, under the cap."""
-        from byheart.flows.journal import reading
+        from byheart.flows.journal import context
 
-        return reading.session_context(self._desk, main=main, allow_secret=allow_secret)
+        return context.session_context(self._desk, main=main, allow_secret=allow_secret)
 
     def listing(
         self,

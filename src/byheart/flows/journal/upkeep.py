@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from byheart.domain.errors import ByheartError
@@ -12,7 +12,7 @@ from byheart.flows.desk import Desk
 from byheart.flows.journal.compact import compact
 from byheart.flows.journal.dueness import due
 from byheart.flows.journal.scan import integrity_scan
-from byheart.flows.journal.shelf import note, shelf_of
+from byheart.flows.journal.shelf import State, note, shelf_of
 
 
 def upkeep(desk: Desk, scopes: Sequence[Scope], *, force: bool = False) -> list[Upkeep]:
@@ -21,30 +21,48 @@ def upkeep(desk: Desk, scopes: Sequence[Scope], *, force: bool = False) -> list[
     for scope in scopes:
         root = desk.roots[scope]
         path = str(shelf_of(desk, root).memory)
+        notes: list[str] = []
         try:
             compaction, scan = due(desk, root)
             if not desk.files.size(shelf_of(desk, root).memory):
                 continue
-            outcome = (
-                _compacted(desk, scope) if compaction or (force and desk.journal.memory_compaction_enabled) else None
-            )
-            findings = _scanned(desk, scope) if scan or force else None
-            if outcome is not None or findings is not None:
-                done.append(Upkeep(scope=scope.value, path=path, compaction=outcome, findings=findings))
         except ByheartError as error:
             done.append(Upkeep(scope=scope.value, path=path, notes=(str(error),)))
+            continue
+        outcome = findings = None
+        if compaction or (force and desk.journal.memory_compaction_enabled):
+            outcome = _compacted(desk, scope, notes)
+        if scan or force:
+            findings = _scanned(desk, scope, notes)
+        if outcome is not None or findings is not None or notes:
+            done.append(Upkeep(scope=scope.value, path=path, compaction=outcome, findings=findings, notes=tuple(notes)))
     return done
 
 
-def _scanned(desk: Desk, scope: Scope) -> int:
-    found = len(integrity_scan(desk, scope))
-    note(desk, desk.roots[scope], lambda known: replace(known, scanned_at=desk.clock(), findings=found))
+def _scanned(desk: Desk, scope: Scope, notes: list[str]) -> int | None:
+    found = None
+    try:
+        found = len(integrity_scan(desk, scope))
+    except ByheartError as error:
+        notes.append(str(error))
+    _noted(desk, scope, lambda known: replace(known, scanned_at=desk.clock(), findings=found), notes)
     return found
 
 
-def _compacted(desk: Desk, scope: Scope) -> Compacted:
-    root = desk.roots[scope]
-    outcome = compact(desk, scope)
-    # A run that was not needed counts as well, or it would be due again at once.
-    note(desk, root, lambda known: replace(known, compacted_at=desk.clock()))
+def _compacted(desk: Desk, scope: Scope, notes: list[str]) -> Compacted | None:
+    outcome = None
+    try:
+        outcome = compact(desk, scope)
+    except ByheartError as error:
+        notes.append(str(error))
+    # A run that was not needed or failed counts as well, or it would be due again with the next command.
+    _noted(desk, scope, lambda known: replace(known, compacted_at=desk.clock()), notes)
     return outcome
+
+
+def _noted(desk: Desk, scope: Scope, change: Callable[[State], State], notes: list[str]) -> None:
+    """Remember it, and which folder this journal serves, so that upkeep of all projects finds it."""
+    try:
+        note(desk, desk.roots[scope], lambda known: replace(change(known), folder=desk.project.folder))
+    except ByheartError as error:
+        notes.append(str(error))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from byheart.domain.changes import Drop, spliced
 from byheart.domain.errors import Conflict
 from byheart.domain.records import Placed
 from byheart.flows.desk import JOURNAL, Desk
-from byheart.flows.journal.shelf import Shelf, parsed, read
+from byheart.flows.journal.shelf import Shelf, holds_secret, parsed, read
 from byheart.policies import retention
 
 _ROUNDS = 12
@@ -28,6 +29,10 @@ def trim(desk: Desk, shelf: Shelf) -> int:
             return 0
         document = parsed(desk, text)
         gone = retention.beyond_window(document, most, chars)
+        if holds_secret(desk, lines_of(text, gone)):
+            # A line with a credential in it stays where the person put it: it is not ours to copy about.
+            clean = [each for each in document.placed if not holds_secret(desk, lines_of(text, [each]))]
+            gone = retention.beyond_window(replace(document, placed=tuple(clean)), most, chars)
         if not gone:
             return 0
         archive(desk, shelf, lines_of(text, gone), archived)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +20,7 @@ from byheart.text.unicode import visible
 if TYPE_CHECKING:
     from byheart.wiring import Opened, Surroundings
 
+_STEERING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 Command = TypeVar("Command", bound=Callable[..., object])
 
 NOTEBOOKS = {
@@ -106,7 +108,9 @@ def note(line: str) -> None:
 def put(value: object) -> None:
     """The result as JSON."""
     unicode = (sys.stdout.encoding or "").casefold().replace("-", "").startswith("utf")
-    sys.stdout.write(json.dumps(as_json(value), ensure_ascii=not unicode, indent=2) + "\n")
+    text = json.dumps(as_json(value), ensure_ascii=not unicode, indent=2)
+    # Valid JSON may hold characters that steer a terminal; escaped, it says the same.
+    sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
 
 
 def problems(found: Iterable[Finding]) -> None:

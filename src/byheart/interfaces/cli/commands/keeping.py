@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from byheart.interfaces.render import finding_line, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.flows.fixing import Proposal
     from byheart.wiring import Opened
 
 _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
@@ -88,28 +90,35 @@ def _fixed(opened: Opened, scopes: Sequence[Scope], as_object: bool) -> int:
         names = ("rule", "action", "scope", "dialect", "path", "line", "because", "text")
         frame.put([{name: getattr(each, name) for name in names} for each in found])
         return 5 if unread else 3 if found else 0
-    answered: set[str] = set()
-    done = 0
-    while True:
-        each = next((each for each in found if each.name not in answered), None)
-        if each is None:
-            break
-        answered.add(each.name)
+    declined: Counter[str] = Counter()
+    done = asked = 0
+    while (each := _unanswered(found, declined)) is not None:
+        asked += 1
         frame.say(f"{each.path}:{each.line}: {each.because} [{each.rule}]")
         frame.say(f"  {each.action}: {visible(' '.join(each.text.split()))}")
         answer = _answer()
         if answer == "q":
             break
-        if answer == "y":
+        if answer == "n":
+            declined[each.name] += 1
+        else:
             receipt = opened.memory.fix(each)
             done += 1
             frame.note(f"  done{'; undo with: ' + receipt.undo_with if receipt.undo_with else ''}")
             found, _ = opened.memory.proposals(scopes=scopes)
-    left = [each for each in found if each.name not in answered]
-    frame.note(
-        f"{done} edit{'' if done == 1 else 's'} made" if answered else "nothing to propose; byheart check has the rest"
-    )
-    return 5 if unread else 3 if left or len(answered) > done else 0
+    made = f"{done} edit{'' if done == 1 else 's'} made"
+    frame.note(made if asked else "nothing to propose; byheart check has the rest")
+    return 5 if unread else 3 if found else 0
+
+
+def _unanswered(found: Sequence[Proposal], declined: Counter[str]) -> Proposal | None:
+    """The first proposal that nobody has said no to; equal lines are told apart by their number."""
+    seen: Counter[str] = Counter()
+    for each in found:
+        seen[each.name] += 1
+        if seen[each.name] > declined[each.name]:
+            return each
+    return None
 
 
 def _answer() -> str:

@@ -186,7 +186,7 @@ def log(limit: int, scope: str | None, as_object: bool) -> int:
                 each.id,
                 each.at[:19].replace("T", " "),
                 each.action + (" (undone)" if each.undone else ""),
-                visible(each.summary),
+                visible(" ".join(each.summary.split())),
             )
             for each in entries
         ]
