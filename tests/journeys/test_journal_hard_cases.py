@@ -219,7 +219,7 @@ def test_label_beside_the_text_counts_as_well(bench: Bench) -> None:
 
 
 def test_import_into_a_notebook_without_labels_leaves_secret_records_out(bench: Bench, cli: Cli) -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"id": "a", "text": "The vault", "provenance": {"sensitivity": "secret"}},
         {"id": "b", "text": "I like trains"},
     ]

@@ -64,6 +64,19 @@ OPPOSITES = [
     ("Formatting is done with black", "Formatting is done with ruff"),
     ("API keys are stored in Vault", "API keys are stored in AWS Secrets Manager"),
     ("Node 18 is the minimum supported version", "Node 20 is the minimum supported version"),
+    ("Indent Go files with tabs", "Indent Go files with spaces"),
+    ("We write code comments in English", "We write code comments in German"),
+    ("The on-call lead for payments is Tomas", "The on-call lead for payments is Ines"),
+    ("Ask Dana before changing the schema", "No need to ask Dana before changing the schema"),
+    ("We ship every two weeks", "We ship every week"),
+    ("Retro is on Friday at 15:00", "Retro is on Monday at 15:00"),
+    ("Always rebase before merging", "Merge without rebasing"),
+    ("Use pnpm to install packages", "Use yarn to install packages"),
+    ("Package manager: pnpm", "Package manager: npm"),
+    ("Session tokens expire after 15 minutes", "Session tokens expire after 24 hours"),
+    ("PRs need two approvals", "PRs need one approval"),
+    ("Call me Alex", "Call me Alexandra"),
+    ("GraphQL is the public API", "REST is the public API"),
 ]
 
 
@@ -88,10 +101,36 @@ def test_opposing_statements_are_a_contradiction_in_either_order(first: str, sec
         ("The parser reads JSON", "The parser writes YAML"),
         ("Never use eval because it is unsafe", "Use exec with care because it is unsafe"),
         ("Chose Postgres over SQLite for the queue", "Chose Postgres over MySQL for the ledger"),
+        ("Redis runs on port 6380 in dev", "Redis runs on port 6379 in production"),
+        ("Do not retry POST requests", "Retry GET requests"),
+        ("Theme is dark in the editor", "Theme is light in the docs site"),
+        ("Backups run at night", "Backups run on the replica"),
+        ("The queue runs on RabbitMQ", "The queue runs in its own namespace"),
+        ("Assets are served from the CDN", "Assets are served with long cache headers"),
+        ("Images are stored in S3", "Images are stored at three sizes"),
+        ("Indent Go files with tabs", "Indent YAML files with spaces"),
+        ("The suite has 1319 tests", "The suite has 1351 tests"),
+        ("The API is versioned", "REST is the API"),
     ],
 )
 def test_mere_difference_is_no_contradiction(first: str, second: str) -> None:
     assert contradictions(placed(first, second)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The branch is fix/login-redirect, pushed.", "The branch is feat/search, ready for review."),
+        ("The default is now 20.", "The default is false in this version."),
+        ("You should restart the dev server.", "You should not restart the dev server while the watcher runs."),
+        ("The linter is happy.", "The linter is complaining about unused imports."),
+        ("The database is empty.", "The database is seeded."),
+        ("Using the staging key is fine.", "Using the staging key is not allowed in CI."),
+        ("The url is http://localhost:3000/health.", "The url is http://localhost:3000/metrics."),
+    ],
+)
+def test_what_a_report_says_of_its_moment_is_no_claim(first: str, second: str) -> None:
+    assert contradictions(placed(first, second, category="turn-summary")) == []
 
 
 def test_changing_ones_mind_is_reported_once_for_each_turn() -> None:
