@@ -42,7 +42,6 @@ def others_read(text: str) -> list[dict[str, object]]:
 
 @given(text=journal_files())
 def test_journal_without_a_change_keeps_every_byte(text: str) -> None:
-    """Guard seen to matter: with `if fresh:` taken out of plan, a file without a final newline gains one and this fails."""
     assert after(text) == text
 
 
@@ -89,7 +88,7 @@ def test_journal_saved_by_a_person_in_between_loses_nothing(editor: str, text: s
         bench = Bench(folder, flags=("paths.journal=MEMORY.md",))
         path = bench.put("MEMORY.md", text or "\n")
         joint = "" if not text.strip("\ufeff") or text.endswith("\n") else "\n"
-        bench.files.before_next_write(lambda: save(path, text + joint + "Mine, by hand.\n", editor))
+        bench.files.before_next_write(lambda: save(path, text + joint + "Mine, by hand.", editor))
         bench.memory.journal().append({"text": "Ours."})
         with open(path, encoding="utf-8", newline="") as stream:
             result = stream.read()

@@ -460,6 +460,17 @@ def test_export_and_import_as_a_journal_give_the_same_records(bench: Bench, cli:
     assert other.memory.journal().read_all()[1].origin == mine.origin
 
 
+def test_doctor_tells_of_upkeep_and_of_settings_that_defeat_each_other(bench: Bench, cli: Cli) -> None:
+    add(bench, "Use tabs")
+    add(bench, "Never use tabs")
+    bench.memory.journal().upkeep()
+    assert "1 findings" in cli("doctor").out
+    flags = [("enabled", "true"), ("threshold_records", "100")]
+    settings = [word for name, value in flags for word in ("--set", f"journal.memory_compaction_{name}={value}")]
+    outcome = cli(*settings, "--set", "journal.memory_max_records=50", "doctor")
+    assert "never reaches the compaction threshold" in outcome.out
+
+
 def test_doctor_warns_of_a_large_memory_md(bench: Bench, cli: Cli) -> None:
     for number in range(10):
         add(bench, f"{number} " + "long " * 700)

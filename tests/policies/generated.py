@@ -132,8 +132,10 @@ def _taste(rng: random.Random, service: str) -> tuple[str, str]:
 
 def _switch(rng: random.Random, service: str) -> tuple[str, str]:
     thing = rng.choice(THINGS)
-    yes = rng.choice(["{} is enabled in {}", "{} is turned on in {}", "We have {} enabled in {}"])
-    no = rng.choice(["{} is disabled in {}", "{} is turned off in {}", "{} is not enabled in {}"])
+    yes = rng.choice(["{} is enabled in {}", "{} is turned on in {}", "We have {} enabled in {}", "{} is active in {}"])
+    no = rng.choice(
+        ["{} is disabled in {}", "{} has been switched off in {}", "{} is not enabled in {}", "{} is inactive in {}"]
+    )
     return _cased(yes.format(thing, service)), _cased(no.format(thing, service))
 
 
@@ -168,7 +170,10 @@ def _purpose(rng: random.Random, service: str) -> tuple[str, str]:
 
 def _owner(rng: random.Random, service: str) -> tuple[str, str]:
     one, two = _two(rng, PEOPLE)
-    forms = ["{} owns the {}", "{} is responsible for the {}", "{} maintains the {}"]
+    forms = [
+        "{0} owns the {1}", "{0} is responsible for the {1}", "{0} maintains the {1}", "The {1} belongs to {0}",
+        "The {1} is owned by {0}", "{0} looks after the {1}",
+    ]  # fmt: skip
     return rng.choice(forms).format(one, service), rng.choice(forms).format(two, service)
 
 
@@ -180,7 +185,13 @@ def _when(rng: random.Random, service: str) -> tuple[str, str]:
 
 def _region(rng: random.Random, service: str) -> tuple[str, str]:
     one, two = _two(rng, PLACES)
-    forms = ["The {} runs in {}", "The {} is hosted in {}", "The {} is deployed to {}"]
+    forms = [
+        "The {} runs in {}",
+        "The {} is hosted in {}",
+        "The {} is deployed to {}",
+        "The {} sits in {}",
+        "The {} moved to {}",
+    ]
     return rng.choice(forms).format(service, one), rng.choice(forms).format(service, two)
 
 
@@ -188,7 +199,7 @@ def _over(rng: random.Random, service: str) -> tuple[str, str]:
     one, two = _two(rng, TOOLS)
     forms = [
         "Prefer {0} over {1} for {2}", "Use {0} instead of {1} for {2}", "Use {0} rather than {1} for {2}",
-        "We use {0}, not {1} for {2}",
+        "We use {0}, not {1} for {2}", "We replaced {1} with {0} for {2}", "We switched from {1} to {0} for {2}",
     ]  # fmt: skip
     return rng.choice(forms).format(one, two, service), rng.choice(forms).format(two, one, service)
 

@@ -77,6 +77,12 @@ OPPOSITES = [
     ("PRs need two approvals", "PRs need one approval"),
     ("Call me Alex", "Call me Alexandra"),
     ("GraphQL is the public API", "REST is the public API"),
+    ("The staging cluster is called heron.", "The staging cluster is called pelican."),
+    ("Audit logs are stored as JSON.", "Audit logs are stored as CSV."),
+    ("We decided to keep the monorepo.", "We decided not to keep the monorepo."),
+    ("Image thumbnails are generated with ImageMagick.", "Image thumbnails are generated with libvips."),
+    ("Redis is used as the job queue.", "RabbitMQ is used as the job queue."),
+    ("Dates in the export use the DD/MM/YYYY format.", "Dates in the export use the ISO 8601 format."),
 ]
 
 

@@ -95,6 +95,29 @@ def _entries(desk: Desk, place: Place, document: Document, name: str) -> list[Fi
     return found
 
 
+def _upkeep(desk: Desk, scope: Scope) -> list[Checkup]:
+    """How the journal's upkeep stands, where there is a journal; and settings that defeat each other."""
+    settings, root = desk.journal, desk.roots[scope]
+    try:
+        if not desk.files.size(root.documents[JOURNAL]):
+            return []
+        from byheart.flows.journal.shelf import state
+
+        known = state(desk, root)
+    except ByheartError as error:
+        return [Checkup(subject=f"{scope.value} upkeep", state="failure", detail=str(error))]
+    when = f"last compaction {known.compacted_at:%Y-%m-%d}" if known.compacted_at else "not compacted yet"
+    looked = f"last scan {known.scanned_at:%Y-%m-%d %H:%M}" if known.scanned_at else "not scanned yet"
+    found = f", {known.findings} findings" if known.findings is not None else ""
+    subject = f"{scope.value} upkeep"
+    rows = [Checkup(subject=subject, state="warning" if known.findings else "ok", detail=f"{when}; {looked}{found}")]
+    window, threshold = settings.memory_max_records, settings.memory_compaction_threshold_records
+    if settings.memory_compaction_enabled and 0 < window <= threshold:
+        detail = f"a window of {window} records never reaches the compaction threshold of {threshold}"
+        rows.append(Checkup(subject=subject, state="warning", detail=detail))
+    return rows
+
+
 def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
     """The state of every root, after what the machine says about itself."""
     found = list(machine)
@@ -129,6 +152,7 @@ def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
                         detail=detail + (f", {len(mine)} findings (byheart check)" if mine else ""),
                     )
                 )
+        found += _upkeep(desk, scope)
         entries = ledger.entries(desk, root)
         found.append(Checkup(subject=f"{scope.value} history", state="ok", detail=f"{len(entries)} changes"))
     return found

@@ -19,7 +19,7 @@ _REASON = deferred(
 )
 _LEAD = deferred(
     r"^(?:(?:from now on|going forward|in future|in the future|please|remember(?: that| to)?|note(?: that)?|also|and|so|but|make sure(?: to| that)?"
-    r"|reminder|rule|decision|preference|policy|convention|(?:we )?(?:have )?(?:decided|agreed)(?= (?:that|to)\b)|it was decided"
+    r"|reminder|rule|decision|preference|policy|convention|(?:we )?(?:have )?(?:decided|agreed)(?= (?:that|to|not to)\b)|it was decided"
     r"|(?:the )?(?:user|operator|team) (?:said|says|told (?:us|me)|asked|asks|mentioned|confirmed)"
     r"|(?:i|we) (?:want|would like)(?: you)?)\b[\s,:]*(?:that\b|to\b)?[\s,:]*)+"
 )
@@ -33,7 +33,7 @@ _EVENT = deferred(
 _NEGATIONS = deferred(
     r"\b(?:never|not|don't|doesn't|mustn't|shouldn't|can't|cannot|won't|needn't|isn't|aren't|no longer|no need|no|avoids?|avoiding"
     r"|stop|refuses? to|dislikes?|hates?|against|rejects?|forbids?|forbidden|prohibited|banned|disallowed|disabled?|optional"
-    r"|unnecessary|unwanted|without)\b"
+    r"|unnecessary|unwanted|without|inactive|deactivated|switched off|turned off)\b"
 )
 # Words of the two sides of one thing; the second is the first with a not.
 _OPPOSITES = {
@@ -43,7 +43,7 @@ _OPPOSITES = {
         ("sync", "async"), ("manual", "automatic"), ("manually", "automatically"), ("public", "private"),
         ("mutable", "immutable"), ("strict", "loose"), ("on", "off"), ("uppercase", "lowercase"), ("ascending", "descending"),
         ("squashed", "unsquashed"), ("before", "after"), ("synchronous", "asynchronous"), ("relative", "absolute"),
-        ("formal", "informal"), ("brief", "detailed"), ("active", "inactive"), ("safe", "unsafe"), ("required", "unrequired"),
+        ("formal", "informal"), ("brief", "detailed"), ("safe", "unsafe"), ("required", "unrequired"),
         ("camelcase", "snakecase"), ("camel", "snake"), ("inside", "outside"), ("first", "last"), ("eager", "lazy"),
     )
 }  # fmt: skip
@@ -61,12 +61,17 @@ _BLAND = frozenset(
         "never not no avoid avoids avoiding stop dislike dislikes hate hates against forbid forbids forbidden prohibited "
         "banned disallowed disable disabled optional unnecessary unwanted longer dont doesnt cannot wont mustnt shouldnt cant "
         "refuse refuses reject rejects run runs running put puts set sets don't doesn't can't won't mustn't shouldn't needn't "
-        "isn't aren't without necessary needed"
+        "isn't aren't without necessary needed active activated inactive deactivated been"
     ).split()
 )
 _OVER = deferred(
     r"^(?:.*?\b(?:prefers?|uses?|favou?rs?|likes?|chooses?|picks?|wants?|choose|go with|goes with|stick to|keep|chose|picked)\s+)?(.+?)"
     r"(?:\s+(?:over|instead of|rather than|in place of)|,?\s+(?:and\s+)?not|\s+to)\s+(.+)$"
+)
+# One thing in the other's place, now and from then on.
+_REPLACED = deferred(
+    r"^(?:(?:we|i|they|the team)\s+)?(?:have\s+|has\s+)?(?:replaced|swapped|dropped)\s+(.+?)\s+(?:with|by|for|in favou?r of)\s+(.+)$"
+    r"|^(.*?)\b(?:switched|moved|migrated|changed|went)(?:\s+\w+){0,3}?\s+from\s+(.+?)\s+to\s+(.+)$"
 )
 _OVER_CUE = deferred(r"\b(?:over|instead of|rather than|in place of)\b|,\s*(?:and\s+)?not\b|\bprefers?\b.*\bto\b")
 _NOUNS = (
@@ -74,7 +79,7 @@ _NOUNS = (
     r"|style|url|path|folder|directory|licen[cs]e|tone|theme|encoding|formatter|linter|bundler|runtime|provider|owner|channel"
     r"|domain|endpoint|backend|queue|broker|cdn|cloud|orm|font|colou?r|currency|default|version|limit|timeout|size|length|width"
     r"|height|budget|interval|threshold|ttl|retries|deadline|schedule|day|lead|contact|maintainer|reviewer|approver|api|model"
-    r"|architecture|strategy|protocol|logger|compiler|engine|driver|template|mode|level|tier|role|source of truth|standard"
+    r"|architecture|strategy|id|type|key|codename|retention|protocol|logger|compiler|engine|driver|template|mode|level|tier|role|source of truth|standard"
 )
 # What a moment can say of such a thing without giving it a value.
 _STATES = deferred(
@@ -93,7 +98,7 @@ def _attribute(nouns: str) -> re.Pattern[str]:
 
 _ATTRIBUTE = _attribute(_NOUNS)
 _PLACED = deferred(
-    r"^(?:the |our |all )?(.{2,60}?)\s+(?:(?:is|are)\s+)?(?:lives?|(?:is |are )?stored|listens?|hosted|located|deployed|runs?|kept|saved|served"
+    r"^(?:the |our |all )?(.{2,60}?)\s+(?:(?:is|are)\s+)?(?:lives?|sits?|resides?|lies|moved|migrated|(?:is |are )?stored|listens?|hosted|located|deployed|runs?|kept|saved|served"
     r"|goes|go|ships?|happens?|take place|scheduled|written)\s+(?:out\s+)?(in|on|at|to|under|every|from|through|via)\s+(?:the\s+)?(.+)$"
 )
 _PURPOSE = deferred(
@@ -101,11 +106,20 @@ _PURPOSE = deferred(
     r"|standardi[sz]ed? on|decided on|settled on|opted for)\s+(?:the\s+)?(.{1,40}?)\s+(?:for|as|to)\s+(?:the\s+|our\s+|all\s+|its\s+)?(.+)$"
 )
 _DONE_WITH = deferred(
-    r"^(?:the |our |all )?(.{2,40}?)\s+(?:is|are|should be|must be|gets?)\s+(?:always\s+)?(?:done|handled|managed|built|written|formatted|"
-    r"linted|tested|installed|packaged|bundled)\s+(with|by|using|in|through)\s+(?:the\s+)?(.+)$"
+    r"^(?:the |our |all )?(.{2,40}?)\s+(?:is|are|should be|must be|gets?)\s+(?:always\s+)?(\w+ed|done|built|written|kept|sent|run|made|drawn)\s+"
+    r"(with|by|using|through|as)\s+(?:the\s+|an?\s+)?(.+)$"
 )
+_CALLED_THAT = deferred(r"^(?:the |our )?(.{2,40}?)\s+(?:is|are)\s+(?:called|named|codenamed|known as)\s+(.+)$")
+_USED_AS = deferred(r"^(.{1,40}?)\s+(?:is|are)\s+used\s+(?:as|for)\s+(?:the\s+|our\s+|all\s+)?(.+)$")
+_IN_FORMAT = deferred(
+    r"^(.{3,50}?)\s+(?:uses?|has|have|is in|are in)\s+(?:the\s+|an?\s+)?(.{2,20}?)\s+(format|style|case|notation|encoding)$"
+)
+_ON_CALL = deferred(r"^(.{1,30}?)\s+is on call\b(.*)$")
 _OWNED = deferred(
-    r"^(?:the )?(\w[\w .'-]{0,30}?)\s+(?:owns|maintains|leads|manages|is responsible for|is the owner of|is in charge of)\s+(?:the\s+)?(.+)$"
+    r"^(?:the )?(\w[\w .'-]{0,30}?)\s+(?:owns|maintains|leads|manages|looks after|takes care of|is responsible for|is the (?:owner|maintainer) of|is in charge of)\s+(?:the\s+)?(.+)$"
+)
+_BELONGS = deferred(
+    r"^(?:the )?(.{2,50}?)\s+(?:belongs to|is owned by|is maintained by|is looked after by|is led by)\s+(?:the\s+)?(.{1,30})$"
 )
 _CALLED = deferred(r"^(?:call|address) (?:me|the user|them|him|her)(?: as)? (.{1,30})$")
 _TURNED = re.compile(rf"^(.{{1,40}}?)\s+(?:is|are)\s+(?:our|the|my)\s+((?:[\w-]+ ){{0,4}}(?:{_NOUNS}))$")
@@ -128,7 +142,7 @@ _NAMED_NUMBER = deferred(
 _SCOPES = deferred(r"\s+(?:in|for|on|at|during|under|inside|within|by|per)\s+(?:the\s+)?([a-z][\w .'/-]*)$")
 _NUMBER = deferred(r"^\d[\d.]*$")
 # Prepositions that answer the same question.
-_SIDES = {"to": "in", "under": "in", "via": "through"}
+_SIDES = {"to": "in", "under": "in", "via": "through", "by": "with", "using": "with"}
 # Verbs that only carry a time or an amount.
 _CARRIERS = frozenset(
     stem(word)
@@ -161,6 +175,10 @@ def claims(text: str, *, lasting: bool) -> Iterator[Claim]:
     said = _REASON.sub("", _LEAD.sub("", said)).strip(" .,!\"'`")
     yield from _compared(said)
     if lasting:
+        replaced = list(_replaced(said))
+        yield from replaced
+        if replaced:
+            return
         yield from _valued(said)
     if not _OVER_CUE.search(said):
         yield from _signed(said)
@@ -195,6 +213,25 @@ def _compared(said: str) -> Iterator[Claim]:
             yield Claim("holds", two, "yes" if flips_too % 2 else "no")
 
 
+def _replaced(said: str) -> Iterator[Claim]:
+    """That one thing took another's place: the new one is wanted now, the old one is not."""
+    found = _REPLACED.match(said)
+    if found is None:
+        return
+    old, new = (found[1], found[2]) if found[1] is not None else (found[4], found[5])
+    context = _words(found[3] or "")
+    new, _, purpose = new.partition(" for ")
+    first, second = _words(old), _words(new)
+    if first and second and first != second:
+        both = frozenset({" ".join(sorted(first)), " ".join(sorted(second))})
+        yield Claim("over", both, " ".join(sorted(second)))
+        shared = context | _words(purpose)
+        yield Claim("holds", first | shared, "no")
+        yield Claim("holds", second | shared, "yes")
+        if shared:
+            yield Claim("served by", shared, " ".join(sorted(second)))
+
+
 def _valued(said: str) -> Iterator[Claim]:
     """One value at a time: attributes, places, times, amounts, owners, and the tool that serves a purpose."""
     named = _ATTRIBUTE.match(said)
@@ -209,9 +246,22 @@ def _valued(said: str) -> Iterator[Claim]:
         if not _OVER_CUE.search(said):
             yield from _one("served by", _words(served[2]), _value(served[1]))
         return
+    for pattern, subject, value, respect in (
+        (_CALLED_THAT, 1, 2, "name"),
+        (_USED_AS, 2, 1, "served by"),
+        (_IN_FORMAT, 1, 2, "format"),
+        (_ON_CALL, 2, 1, "on call"),
+        (_BELONGS, 1, 2, "owner"),
+    ):
+        found = pattern.match(said)
+        if found is not None:
+            yield from _one(respect, _words(found[subject]), _value(found[value]))
+            return
     handled = _DONE_WITH.match(said)
     if handled is not None:
-        yield from _scoped(f"done {handled[2]}", _words(handled[1]), handled[3])
+        yield from _scoped(
+            f"done {_SIDES.get(handled[3], handled[3])}", _words(f"{handled[1]} {handled[2]}"), handled[4]
+        )
         return
     yield from _noted(said)
 
@@ -293,8 +343,8 @@ def _words(text: str, *, keep: bool = False) -> frozenset[str]:
 
 def _subject(said: str) -> tuple[frozenset[str], int]:
     words = _words(said)
-    sign = bool(re.search(r"\b(?:turned|switched|is|are|set to) off\b", said))
-    about, flips = _folded(words - {"off"} if sign else words)
+    sign = bool(re.search(r"\b(?:is|are|set to|stays) off\b", said))
+    about, flips = _folded(words - {"off"} if sign or ("off" in words and "ed off" in said) else words)
     return about, flips + sign
 
 

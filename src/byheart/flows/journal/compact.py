@@ -84,7 +84,9 @@ def is_over(desk: Desk, shelf: Shelf) -> bool:
     if not records and size <= chars:
         return False
     text = read(desk, shelf.memory).text or ""
-    return bool((chars and len(text) > chars) or (records and text.count("- {") > records))
+    # There are at most as many records as this; only where that is too many are they counted.
+    many = bool(records) and text.count("- {") > records
+    return bool(chars and len(text) > chars) or (many and len(parsed(desk, text).placed) > records)
 
 
 def after_append(desk: Desk, scope: Scope) -> Compacted | None:
