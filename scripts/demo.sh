@@ -31,6 +31,11 @@ try recall "pnpm or npm"
 try forget writing.tone
 try remember --key code.quotes double
 try undo
+try journal append "Chose Postgres over SQLite for the queue" --category decision
+try journal append "Never deploy on Fridays" --category user-preference
+try journal append "Deploying on Fridays is fine"
+try journal scan
+try journal context
 try show --local
 try log
 

@@ -170,11 +170,16 @@ def conceals(line: str) -> bool:
 def _sensitivity(raw: dict[str, object], source: object) -> Sensitivity:
     """The strictest label that a record has, wherever it stands; without any it is the person's own. Where the provenance
     is none, nobody can say what it meant."""
-    if source is not None and type(source) is not dict:
+    if type(source) is dict:
+        inner = source.get("sensitivity")
+    elif source is None:
+        inner = None
+    else:
         return Sensitivity.SECRET
-    given = [raw.get("sensitivity"), source.get("sensitivity") if type(source) is dict else None]
-    labels = [_label(each) for each in given if each is not None]
-    return strictest(labels)
+    outer = raw.get("sensitivity")
+    if outer is None:
+        return Sensitivity.PRIVATE if inner is None else _label(inner)
+    return _label(outer) if inner is None else strictest([_label(inner), _label(outer)])
 
 
 def _certainty(value: object) -> float | None:

@@ -95,6 +95,8 @@ def weight(sentence: str) -> int:
         return 0
     found = sum(points for points, cue in _CUES if cue.search(sentence))
     # The cues are English; what is written in another script cannot be weighed, so it is not thrown away for that.
+    if sentence.isascii():
+        return found
     foreign = sum(ord(each) > 0x24F and each.isalpha() for each in sentence)
     return found + 3 if foreign * 3 > len(sentence) else found
 
