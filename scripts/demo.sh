@@ -8,7 +8,7 @@ mkdir -p "$place/shop/.git"
 # The notes beside each result go to stderr; shown together here, as on a terminal.
 exec 2>&1
 cd "$place/shop"
-export HOME="$place" BYHEART_HOME="$place/home" NO_COLOR=1
+export HOME="$place" BYHEART_HOME="$place/home" NO_COLOR=1 BYHEART_CHILD=1
 
 try() {
   printf '\n$ byheart'

@@ -94,9 +94,12 @@ class JournalSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """Where a record went, and what upkeep followed."""
+    """Where a record went, under which id and handle, and what upkeep followed. `text` is empty for a secret one."""
 
     id: str
+    handle: str
+    text: str
+    category: str
     receipt: str
     path: str
     daily: str

@@ -63,8 +63,12 @@ def append(
         trimmed = _trimmed(desk, shelf, notes)
         _register(desk, root)
     origin = record.origin
+    assert origin is not None
     return Appended(
-        id=origin.id if origin else "",
+        id=origin.id,
+        handle=handle_of(scope, JOURNAL, origin.id, record.text),
+        text="" if origin.is_secret else record.text,
+        category=origin.category,
         receipt=receipt,
         path=str(shelf.memory),
         daily=str(daily),

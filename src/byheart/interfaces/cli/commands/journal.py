@@ -86,7 +86,8 @@ def _tell(done: Appended, as_object: bool) -> None:
     if as_object:
         frame.put(done)
         return
-    frame.say(f"Saved: {done.id} ({done.path}); remove with: byheart forget {done.id}")
+    text = visible(" ".join(done.text.split())) or "(labelled secret)"
+    frame.say(f"Saved: {text} ({visible(done.category)}, {done.path}); remove with: byheart forget {done.handle}")
     if done.trimmed:
         frame.note(f"note: {done.trimmed} of the oldest records went to the archive")
     if done.compaction is not None and done.compaction.ran:
