@@ -86,7 +86,9 @@ class Journal:
         kept = archive.read_text(encoding="utf-8").splitlines() if archive.exists() else []
         litter = [path.name for path in folder.rglob(".byheart-*.tmp")]
         backups = root / ".byheart" / "backup"
-        litter += [path.name for path in backups.iterdir()][1:] if backups.exists() else []
+        # One backup may stay, of both files.
+        copies = sorted(path.name for path in backups.iterdir()) if backups.exists() else []
+        litter += [name for name in copies if name.removesuffix(".along") != copies[0]]
         return cls(memory=text, long=long, archive=kept, litter=litter)
 
 

@@ -15,6 +15,7 @@ from byheart.domain.roots import Place, Root
 from byheart.flows import ledger
 from byheart.flows.desk import Desk
 from byheart.policies.merging import Decision
+from byheart.text.jsonspans import unescaped
 from byheart.text.slugs import content_digest
 
 # A person who keeps saving while we write wins a few rounds; then we say so instead of spinning.
@@ -186,7 +187,9 @@ def _account(
     sides = [side for turn in turns for side in (turn["was"], turn["now"]) if side]
     spoken = [f"{side.get('key')} = {side.get('text')}" for side in sides]
     everything = "\n".join([*(piece["old"] for piece in pieces), *spoken, *(json.dumps(side) for side in sides)])
-    return (None, None) if desk.scanner.secrets(everything) else (pieces, turns)
+    plain = unescaped(everything)
+    secret = desk.scanner.secrets(everything) or (plain != everything and desk.scanner.secrets(plain))
+    return (None, None) if secret else (pieces, turns)
 
 
 def _turn(change: Change) -> ledger.Turn:

@@ -108,7 +108,7 @@ def import_(
             if error.exit_code not in (2, 3):
                 raise
             skipped.append((line, desk.scanner.redacted(str(error))))
-    problems = tuple(_findings(desk, place, found))
+    problems = (*_findings(desk, place, found), *noted.problems)
     if not found.records and not problems:
         raise NothingFound(f"{place} holds no memories")
     return Imported(receipts=tuple(receipts), skipped=tuple(sorted(skipped)), problems=problems, passed=passed)

@@ -16,6 +16,7 @@ from byheart.flows.commit import commit
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, RULES, Desk, Opened, cleaned, every
 from byheart.policies import forgetting, integrity, opposition
 from byheart.policies.merging import Decision
+from byheart.text.jsonspans import unescaped
 
 REMOVE, TAG = "remove", "tag"
 Propose = Callable[[str, str, Placed, str], "Proposal"]
@@ -56,6 +57,9 @@ def _for(desk: Desk, each: Opened) -> Iterator[Proposal]:
     placed = each.document.placed
 
     def propose(rule: str, action: str, at: Placed, because: str) -> Proposal:
+        raw = each.document.text[at.start : at.end]
+        if desk.scanner.secrets(raw) or desk.scanner.secrets(unescaped(raw)):
+            because += "; it holds a secret, so no copy is kept and the edit cannot be undone"
         text = "(labelled secret)" if at.record.is_secret else cleaned(desk, at.record).text
         return Proposal(
             rule=rule,

@@ -58,7 +58,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     elsewhere, failures = _scrubbed_elsewhere(desk, root, hit, texts)
     copies += elsewhere
     notes = [f"removed from {copies} other places as well"] if copies else []
-    notes += [*done.notes, *uncleared, *failures, *_remaining(desk, texts)]
+    notes += [*done.notes, *uncleared, *failures, *_remaining(desk, texts), *_in_journals(desk, texts)]
     return Receipt(
         id=done.id,
         action="forgotten",
@@ -95,7 +95,7 @@ def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> R
             path=str(root.documents[JOURNAL]),
             record=None,
             handle=handle,
-            notes=(*notes, *_remaining(desk, texts), CANNOT_UNDO),
+            notes=(*notes, *_remaining(desk, texts), *_in_journals(desk, texts), CANNOT_UNDO),
         )
     return _only_in_log(desk, selector, scope, reason)
 
@@ -166,6 +166,15 @@ def _texts(record: Record) -> list[str]:
     return list(
         dict.fromkeys(text for text in (record.text, spoken(record.value), *leaves(record.value)) if text.strip())
     )
+
+
+def _in_journals(desk: Desk, texts: list[str]) -> list[str]:
+    """Where the text still stands in the journals' other files; nothing is looked for where there is no journal."""
+    if not any(desk.files.size(root.documents[JOURNAL]) for root in desk.roots.values()):
+        return []
+    from byheart.flows.journal.purge import remaining
+
+    return remaining(desk, texts)
 
 
 def _remaining(desk: Desk, texts: list[str]) -> list[str]:

@@ -69,14 +69,17 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
 def _followed(desk: Desk, root: Root, entry: Entry) -> list[str]:
     """What is taken back from MEMORY.md is taken back beside it: a record from the daily logs, or the next session would be
     told it all the same; a summary from LONGMEMORY.md. What could not be done."""
-    if entry.block:
-        from byheart.flows.journal.compact import forget_run
+    if entry.action == "compacted":
+        from byheart.flows.journal.recovery import forget_run
 
-        return forget_run(desk, root, entry.block)
-    from byheart.flows.journal.purge import unlog
+        return forget_run(desk, root, entry)
+    from byheart.flows.journal.purge import relog, unlog
 
+    lines = _dropped_lines(entry)
+    if lines is not None:
+        return relog(desk, root, lines)
     added = [turn["now"] for turn in entry.turns or [] if turn["was"] is None and turn["now"] is not None]
-    return [failure for now in added for failure in unlog(desk, root, ledger.from_fields(now))]
+    return [failure for now in added for failure in unlog(desk, root, ledger.from_fields(now), archive=True)]
 
 
 def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root, list[Entry], Entry]:
@@ -144,7 +147,8 @@ def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
     """The file changed since: take back what this change meant, and keep everything else."""
     if entry.size and entry.backup and content_digest((text or "")[: entry.size]) == entry.after:
         # Only appended to since: what came later follows the old text.
-        return ledger.restored(desk, root, entry.backup) + (text or "")[entry.size :]
+        old, tail = ledger.restored(desk, root, entry.backup), (text or "")[entry.size :]
+        return old + ("\n" if tail and old and not old.endswith("\n") else "") + tail
     dialect = desk.dialects[entry.dialect]
     document = dialect.parse(text if text is not None else dialect.blank())
     if not document.intact or entry.backup is not None:

@@ -14,10 +14,14 @@ from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, leaves
 from byheart.domain.reports import LogEntry
 from byheart.domain.roots import Place, Root
-from byheart.flows.desk import Desk
+from byheart.flows.desk import JOURNAL, Desk
 from byheart.policies.forgetting import Tombstone
+from byheart.text.jsonspans import unescaped
+from byheart.text.likeness import normalised
 
 LOG, FORGOTTEN, BACKUP = "log.ndjson", "forgotten.ndjson", "backup"
+# The end of the name of a second file that was backed up with the first.
+ALONG = ".along"
 # A text as long as this is not found inside another one by chance.
 _TELLING = 24
 
@@ -57,9 +61,12 @@ class Entry:
     scrubbed: bool = False
     setting: list[str | bool] | None = None
     note: str = ""
-    # Of a compaction: the characters of the file after it, and the digest of its block in LONGMEMORY.md.
+    # Of a compaction or an import: the characters of the file after it.
     size: int = 0
+    # Of a compaction: the digest of its block in LONGMEMORY.md, that file's digest after it, and a backup from before.
     block: str = ""
+    long_after: str = ""
+    long_backup: str = ""
 
     @property
     def is_notice(self) -> bool:
@@ -123,7 +130,11 @@ def mentions(entry: Entry, handle: str, texts: Iterable[str]) -> bool:
     said += [text for piece in entry.pieces or [] for text in (piece["old"], piece["new"])]
     # Shorter texts are common: another record that says "concise" keeps its own history.
     telling = [text.casefold() for text in texts if len(text) >= _TELLING]
-    return any(text in other.casefold() for text in telling for other in said)
+    if any(text in other.casefold() for text in telling for other in said):
+        return True
+    # A journal has no keys: what says the same is the same, however short it is.
+    whole = {normalised(text) for text in texts}
+    return entry.dialect == JOURNAL and any(normalised(other) in whole for other in said)
 
 
 def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
@@ -138,7 +149,7 @@ def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
             unclear = any(json.dumps(text)[1:-1] in row or text in row for text in texts)
             touched += unclear
             rows += [] if unclear else [row + "\n"]
-        elif not entry.scrubbed and (mentions(entry, handle, texts) or entry.backup in gone):
+        elif not entry.scrubbed and (mentions(entry, handle, texts) or {entry.backup, entry.long_backup} & gone):
             touched += 1
             bare = Entry(
                 id=entry.id, at=entry.at, action=entry.action, dialect=entry.dialect, base=entry.base,
@@ -169,8 +180,7 @@ def _without_backups(desk: Desk, root: Root, texts: list[str]) -> set[str]:
 
 def _folded(text: str) -> str:
     """A text without what YAML may put between its words: line breaks, quotes, escapes, list marks."""
-    plain = re.sub(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda found: chr(int(found[1] or found[2], 16)), text)
-    return re.sub(r"[\s\\\"'>|-]+", " ", plain).casefold().strip()
+    return re.sub(r"[\s\\\"'>|-]+", " ", unescaped(text)).casefold().strip()
 
 
 def tombstones(desk: Desk) -> list[Tombstone]:
@@ -214,12 +224,13 @@ def back_up(desk: Desk, root: Root, place: Place, text: str, name: str | None = 
 
 
 def drop_backup(desk: Desk, root: Root, name: str) -> None:
-    """Remove one backup, if it is there."""
+    """Remove one backup, and what was backed up along with it, if they are there."""
     folder = root.own(BACKUP)
-    place = Place(folder.base, f"{folder.path}/{name}")
-    held = desk.files.read(place)
-    if held.text is not None:
-        desk.files.remove(place, held.digest)
+    for each in (name, name + ALONG):
+        place = Place(folder.base, f"{folder.path}/{each}")
+        held = desk.files.read(place)
+        if held.text is not None:
+            desk.files.remove(place, held.digest)
 
 
 def drop_backups(desk: Desk, root: Root, action: str, but: str | None) -> None:

@@ -25,6 +25,7 @@ from byheart.flows.desk import (
     without_secrets,
 )
 from byheart.policies import briefing, opposition, ranking
+from byheart.text.jsonspans import unescaped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +105,14 @@ def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
                     dialect=name,
                     path=str(place),
                     exists=document.exists if document else True,
-                    text=desk.scanner.redacted(_page(document)) if document and document.exists else "",
+                    text=desk.scanner.redacted(_page(desk, document)) if document and document.exists else "",
                     problems=tuple(problems),
                 )
             )
     return pages
 
 
-def _page(each: Opened) -> str:
+def _page(desk: Desk, each: Opened) -> str:
     """A document's text, without what its label keeps in the store, or what is broken so that nobody can read its label."""
     document = each.document
     if each.dialect.name != JOURNAL:
@@ -125,6 +126,8 @@ def _page(each: Opened) -> str:
             lines[number - 1] = "- (labelled secret)"
         elif number in broken or (number not in records and conceals(line)):
             lines[number - 1] = "- (a broken record; see the file itself)"
+        elif "\\u" in line and desk.scanner.secrets(unescaped(line)):
+            lines[number - 1] = "- (it holds a secret; see the file itself)"
     return "\n".join(lines)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from dataclasses import replace
 
 from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
+from byheart.domain.records import Record
 from byheart.interfaces.render import as_json
 
 INTERNAL = 5
@@ -21,7 +23,11 @@ def told(error: ByheartError, *, as_object: bool) -> int:
     if as_object:
         body: dict[str, object] = {"error": type(error).__name__, "message": message, "exit_code": error.exit_code}
         if isinstance(error, Ambiguous):
-            body["matches"] = as_json(error.matches)
+            hidden = [
+                replace(hit, record=Record(text="(labelled secret)")) if hit.record.is_secret else hit
+                for hit in error.matches
+            ]
+            body["matches"] = as_json(hidden)
         if isinstance(error, Unsafe):
             body["findings"] = as_json(error.findings)
         sys.stderr.write(redacted(json.dumps(body, ensure_ascii=False)) + "\n")

@@ -159,12 +159,16 @@ _HEADING = "## Summary ("
 def long_memory(text: str) -> list[tuple[bool, str]]:
     """LONGMEMORY.md taken apart at its headings: whether each piece is a dated summary, and its text; oldest first."""
     pieces: list[tuple[bool, str]] = []
-    current, dated = "", False
+    current, dated, listed = "", False, False
     for line in text.splitlines(keepends=True):
-        if line.startswith(("# ", "## ")):
+        heading = line.startswith(("# ", "## "))
+        # A block of ours is a list; what follows it and is none was written by a person. Other programs' blocks are prose.
+        if heading or (dated and listed and line.strip() and not line.startswith(("- ", " ", "\t"))):
             if current:
                 pieces.append((dated, current))
-            current, dated = "", line.startswith(_HEADING)
+            current, dated, listed = "", heading and line.startswith(_HEADING), False
+        elif dated and line.startswith("- ") and not listed:
+            listed = not current.removeprefix(current.split("\n", 1)[0]).strip()
         current += line
     if current:
         pieces.append((dated, current))
@@ -214,6 +218,6 @@ def lengthened(text: str, fresh: str, most: int, stays: Callable[[str], bool]) -
     return "".join([*(piece for at, (_, piece) in enumerate(pieces) if at not in out), fresh]), gone
 
 
-def room_for_block(text: str, most: int) -> int:
-    """The characters that a new block may have once every older block has gone."""
-    return most - sum(len(piece) for dated, piece in long_memory(text) if not dated) - 16
+def room_for_block(text: str, most: int, stays: Callable[[str], bool]) -> int:
+    """The characters that a new block may have once every older block has gone that may go."""
+    return most - sum(len(piece) for day, piece in dated(text) if not day or stays(piece)) - 16

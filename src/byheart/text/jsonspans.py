@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\r"
@@ -36,3 +37,20 @@ def compact(value: object) -> str:
     """JSON on one line without spaces. U+2028 and U+2029 are escaped, since some readers break lines there."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+_ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\x[0-9a-fA-F]{2}|\\[nrtbf]")
+
+
+def unescaped(text: str) -> str:
+    """A text with the escapes of JSON and YAML read as what they stand for; line breaks and tabs become blanks."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: _meant(found.group()), text)
+
+
+def _meant(escape: str) -> str:
+    if escape[1] == "u":
+        units = b"".join(int(each, 16).to_bytes(2, "big") for each in escape.split("\\u")[1:])
+        return units.decode("utf-16-be", "replace")
+    return chr(int(escape[2:], 16)) if escape[1] == "x" else " "

@@ -19,6 +19,7 @@ from byheart.domain.journal import (
     Sensitivity,
     moment,
     stamped,
+    strictest,
 )
 from byheart.domain.records import Kind, Record, Scope, Value, leaves
 from byheart.domain.roots import Place, Root
@@ -113,10 +114,11 @@ def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, V
     certainty = source.get("confidence", 1)
     if isinstance(certainty, bool) or not isinstance(certainty, int | float) or not 0 <= certainty <= 1:
         raise BadInput(f"the confidence {certainty!r} is not a number from 0 to 1")
-    label = source.get("sensitivity") or Sensitivity.PRIVATE.value
-    if label not in tuple(Sensitivity):
-        allowed = ", ".join(each.value for each in Sensitivity)
-        raise BadInput(f"the sensitivity {label!r} is not known; allowed: {allowed}")
+    labels = [label for label in (raw.get("sensitivity"), given.get("sensitivity")) if label is not None]
+    for label in labels:
+        if label not in tuple(Sensitivity):
+            allowed = ", ".join(each.value for each in Sensitivity)
+            raise BadInput(f"the sensitivity {label!r} is not known; allowed: {allowed}")
     stamp = source.get("timestamp")
     if stamp is not None and (not isinstance(stamp, str) or moment(stamp) is None):
         raise BadInput(f"the timestamp {stamp!r} is not an ISO date and time")
@@ -127,7 +129,7 @@ def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, V
         channel=_name("sourceChannel", source.get("sourceChannel")) or "operator",
         certainty=certainty,
         timestamp=stamp or stamped(desk.clock()),
-        sensitivity=Sensitivity(str(label)),
+        sensitivity=strictest([Sensitivity(str(label)) for label in labels]),
     )
     try:
         extra = {name: value for name, value in raw.items() if name not in (*_KNOWN, *_INNER)}

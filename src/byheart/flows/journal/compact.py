@@ -17,7 +17,7 @@ from datetime import timedelta
 from byheart.dialects.journal import line_span, row
 from byheart.domain.changes import Splice, spliced
 from byheart.domain.documents import Document
-from byheart.domain.errors import ByheartError, Conflict, NotUndoable, Unreadable, Unwritable
+from byheart.domain.errors import ByheartError, Conflict, Unreadable, Unwritable
 from byheart.domain.journal import Compacted
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Placed, Scope
@@ -26,7 +26,8 @@ from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.flows.journal import window
 from byheart.flows.journal.append import append, checkpoint
-from byheart.flows.journal.shelf import Shelf, State, holds_secret, keep, local_day, note, parsed, read, shelf_of, state
+from byheart.flows.journal.recovery import recover, tidy
+from byheart.flows.journal.shelf import Shelf, holds_secret, keep, local_day, note, parsed, read, shelf_of, state
 from byheart.policies import integrity, retention
 from byheart.policies.retention import Merged
 from byheart.text.lines import break_style
@@ -145,8 +146,8 @@ def _run(desk: Desk, shelf: Shelf) -> Compacted:
             if known.unfinished:
                 # What an earlier run put into the archive before it was stopped is not put there twice.
                 archived.update((read(desk, shelf.archive).text or "").split("\n"))
-                _recover(desk, shelf, known)
-                _tidy(desk, shelf, known)
+                recover(desk, shelf, known)
+                tidy(desk, shelf, known)
         for _ in range(_ROUNDS):
             plan = _planned(desk, read(desk, shelf.memory))
             if plan is None:
@@ -182,8 +183,11 @@ def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, archived: set[str]) -> Co
         )
         keep(desk, root, begun)
         lengthened = None
+        secretive = bool(desk.scanner.secrets(long_before.text or ""))
         try:
             ledger.back_up(desk, root, shelf.memory, current.text or "", backup)
+            if block and long_before.text and not secretive:
+                ledger.back_up(desk, root, shelf.long_memory, long_before.text, backup + ledger.ALONG)
             window.archive(desk, shelf, window.lines_of(plan.before.text, plan.scope), archived)
             lengthened = _lengthen(desk, shelf, long_before, block, archived)
             _swap(desk, shelf, current, text, backup)
@@ -196,7 +200,15 @@ def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, archived: set[str]) -> Co
                     # What is archived by now stays known, so that the next run does not archive it again.
                     keep(desk, root, replace(begun, unfinished_backup=""))
             raise
-        return _finished(desk, shelf, plan, backup if lasting else None, current, text, block if lengthened else "")
+        kept = replace(
+            _entry(desk, shelf, current, text),
+            block=content_digest(block) if lengthened else "",
+            long_after=lengthened.digest if lengthened else "",
+            backup=backup if lasting else None,
+        )
+        if lengthened and long_before.text and not secretive:
+            kept = replace(kept, long_backup=backup + ledger.ALONG)
+        return _finished(desk, shelf, plan, kept, begun.unfinished_backup)
 
 
 def _grown(plan: Plan, current: Snapshot, shelf: Shelf) -> str:
@@ -281,64 +293,11 @@ def _new_trouble(desk: Desk, before: Sequence[Placed], after: Sequence[Placed]) 
     return ", ".join(sorted(f"{rule} about {topic!r}" for rule, topic in fresh))
 
 
-def _recover(desk: Desk, shelf: Shelf, known: State) -> None:
-    """See to what a stopped run left: bring a torn MEMORY.md back from the backup, else let the backup go."""
-    try:
-        whole = ledger.restored(desk, shelf.root, known.unfinished_backup) if known.unfinished_backup else None
-    except NotUndoable:
-        whole = None
-    if whole is None:
-        return
-    found = read(desk, shelf.memory)
-    text = found.text or ""
-    # Torn in the middle of a line; a person who takes lines out takes whole ones.
-    if text and whole.startswith(text) and not text.endswith("\n") and whole[len(text)] not in "\r\n":
-        desk.files.write(shelf.memory, whole, found.digest)
-    ledger.drop_backup(desk, shelf.root, known.unfinished_backup)
-
-
-def _tidy(desk: Desk, shelf: Shelf, known: State) -> None:
-    """Take the block of a run that was stopped before its swap out of LONGMEMORY.md."""
-    found = read(desk, shelf.long_memory)
-    memory = read(desk, shelf.memory).text or ""
-    if found.text and not any(id_ in memory for id_ in known.unfinished):
-        unsummed(desk, shelf, found, known.unfinished_block)
-
-
-def forget_run(desk: Desk, root: Root, digest: str) -> list[str]:
-    """See to the rest of a compaction that is undone: its block goes, and its archive is known; what could not be done.
-
-    The root is locked.
-    """
-    shelf = shelf_of(desk, root)
-    try:
-        unsummed(desk, shelf, read(desk, shelf.long_memory), digest)
-        # Any id will do: it says that the archive may hold what MEMORY.md holds again.
-        keep(desk, root, replace(state(desk, root), unfinished=(digest,), idle_until=None))
-    except ByheartError as error:
-        return [f"the summary in {shelf.long_memory} is still there: {error}"]
-    return []
-
-
-def unsummed(desk: Desk, shelf: Shelf, found: Snapshot, digest: str) -> None:
-    """Take one block out of LONGMEMORY.md, if it is there as it was written."""
-    pieces = retention.long_memory(found.text or "")
-    kept = [piece for _, piece in pieces if content_digest(piece.rstrip("\n") + "\n") != digest]
-    if len(kept) == len(pieces):
-        return
-    if not "".join(kept).strip() or kept == ["# LONGMEMORY\n\n"]:
-        desk.files.remove(shelf.long_memory, found.digest)
-    else:
-        text = "".join(kept)
-        # The blank line before the block came with it.
-        text = text[:-1] if text.endswith("\n\n") and pieces[-1][1] not in kept else text
-        desk.files.write(shelf.long_memory, text, found.digest)
-
-
 def _block(desk: Desk, plan: Plan, long_text: str) -> str:
     most = desk.journal.long_memory_max_chars
     day = local_day(desk, desk.clock())
-    return retention.block(plan.summaries, day, retention.room_for_block(long_text, most), long_text)
+    room = retention.room_for_block(long_text, most, lambda piece: bool(desk.scanner.secrets(piece)))
+    return retention.block(plan.summaries, day, room, long_text)
 
 
 def _lengthen(desk: Desk, shelf: Shelf, old: Snapshot, block: str, archived: set[str]) -> Snapshot | None:
@@ -379,7 +338,8 @@ def _swap(desk: Desk, shelf: Shelf, current: Snapshot, text: str, backup: str) -
 
 
 def _check_written(desk: Desk, shelf: Shelf, text: str) -> None:
-    if read(desk, shelf.memory).digest != content_digest(text):
+    # Somebody who does not know our lock may have appended since.
+    if not (read(desk, shelf.memory).text or "").startswith(text):
         raise Unwritable(str(shelf.memory), "it does not hold what was written", "check the disk")
 
 
@@ -399,34 +359,32 @@ def _roll_back(desk: Desk, shelf: Shelf, old: Snapshot, new: str, backup: str, e
         ) from None
 
 
-def _finished(
-    desk: Desk, shelf: Shelf, plan: Plan, backup: str | None, current: Snapshot, text: str, block: str
-) -> Compacted:
-    """Log the statistics, let go of what is no longer needed, and say how it went. The root is locked."""
-    root, notes = shelf.root, []
-    records, compacted = len(plan.before.placed), len(plan.scope)
-    after = records - compacted + len(plan.summaries)
-    known = state(desk, root)
-    entry = ledger.Entry(
+def _entry(desk: Desk, shelf: Shelf, before: Snapshot, text: str) -> ledger.Entry:
+    return ledger.Entry(
         id=desk.token(),
         at=desk.clock().isoformat(timespec="microseconds"),
         action="compacted",
         dialect=JOURNAL,
         base=shelf.memory.base,
         path=shelf.memory.path,
-        before=current.digest,
+        before=before.digest,
         after=content_digest(text),
         size=len(text),
-        block=content_digest(block) if block else "",
-        backup=backup,
-        note=f"{compacted} records became {len(plan.summaries)}; {records} before, {after} after",
     )
+
+
+def _finished(desk: Desk, shelf: Shelf, plan: Plan, entry: ledger.Entry, backup: str) -> Compacted:
+    """Log the statistics, let go of what is no longer needed, and say how it went. The root is locked."""
+    root, notes = shelf.root, []
+    records, compacted = len(plan.before.placed), len(plan.scope)
+    after = records - compacted + len(plan.summaries)
+    note_ = f"{compacted} records became {len(plan.summaries)}; {records} before, {after} after"
     try:
         ledger.drop_backups(desk, root, "compacted", but=entry.backup)
-        if backup is None:
-            ledger.drop_backup(desk, root, known.unfinished_backup)
-        ledger.record(desk, root, entry)
-        keep(desk, root, replace(known.settled(), compacted_at=desk.clock(), idle_until=None))
+        if entry.backup is None:
+            ledger.drop_backup(desk, root, backup)
+        ledger.record(desk, root, replace(entry, note=note_))
+        keep(desk, root, replace(state(desk, root).settled(), compacted_at=desk.clock(), idle_until=None))
     except ByheartError as error:
         notes.append(f"it is done, but the log could not be written: {error}")
     return Compacted(
@@ -437,7 +395,7 @@ def _finished(
         records_compacted=compacted,
         characters_before=len(plan.before.text),
         characters_after=len(plan.text),
-        long_memory_appended=bool(block),
+        long_memory_appended=bool(entry.block),
         archive=str(shelf.archive),
         receipt=entry.id if entry.undoable else None,
         notes=tuple(notes),

@@ -90,11 +90,28 @@ def _activated(desk: Desk, told: _Told) -> None:
 
 
 def _text(desk: Desk, place: Place, told: _Told) -> str:
+    """A text file that may be told. It is looked through as a whole, before anything is cut off: half a credential is not
+    recognised as one."""
     try:
-        return (read(desk, place).text or "").replace("\r\n", "\n").strip()
+        text = (read(desk, place).text or "").replace("\r\n", "\n").strip()
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
         return ""
+    lines = text.split("\n")
+    return "\n".join(line for line in _harmless(desk, lines, told) if line is not None)
+
+
+def _harmless(desk: Desk, lines: list[str], told: _Told) -> list[str | None]:
+    """Lines that stand together, each as it may be told, None where it may not."""
+    unsafe = desk.scanner.unsafe_lines("\n".join(lines))
+    if not unsafe:
+        return list(lines)
+    found: list[str | None] = list(lines)
+    for number, curable in unsafe.items():
+        clean = desk.scanner.redacted(lines[number - 1]) if curable else None
+        found[number - 1] = clean if clean and not desk.scanner.unsafe_lines(clean) else None
+        told.unsafe += found[number - 1] is None
+    return found
 
 
 def _users(desk: Desk, shelves: Sequence[tuple[Shelf, str]], told: _Told) -> list[Section]:
@@ -141,6 +158,7 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
         if each.record.origin is not None and each.record.origin.id:
             own.setdefault(each.record.origin.id, []).append(each.record)
     dailies = [(day, _document(desk, shelf.daily(day), told)) for day in days]
+    _from_archive(desk, shelf, [document for _, document in dailies], own)
     logged = [(day, document, [_as_kept(each.record, own) for each in document.placed]) for day, document in dailies]
     recent = {_identity(record) for _, _, records in logged for record in records}
     label = f"Long-term memory (MEMORY.md{title}):"
@@ -150,6 +168,23 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
         label = f"Daily memory ({day.isoformat()}{title}):"
         told.places[label] = (str(shelf.daily(day)), day)
         _add(desk, document, records, label, told, secret=secret, but=set())
+
+
+def _from_archive(desk: Desk, shelf: Shelf, dailies: list[Document], own: dict[str, list[Record]]) -> None:
+    """Records that have left MEMORY.md since they were logged count as they left it: with the label they had then."""
+    ids = {each.record.origin.id for document in dailies for each in document.placed if each.record.origin} - set(own)
+    if not ids - {""}:
+        return
+    try:
+        archive = parsed(desk, read(desk, shelf.archive).text or "")
+    except ByheartError:
+        return
+    for each in archive.placed:
+        origin = each.record.origin
+        if origin is not None and origin.id in ids:
+            # The later copy counts, but a label once strict stays so.
+            earlier = own.get(origin.id, [each.record])[0]
+            own[origin.id] = [earlier if earlier.is_secret else each.record]
 
 
 def _as_kept(record: Record, own: dict[str, list[Record]]) -> Record:
@@ -181,10 +216,14 @@ def _add(
     broken = {each.line for each in document.problems}
     template = set(TEMPLATE.split("\n"))
     now = _LONG_AGO
-    for number, line in enumerate(document.text.replace("\r\n", "\n").split("\n"), start=1):
+    every = document.text.replace("\r\n", "\n").split("\n")
+    own = [number for number in range(1, len(every) + 1) if number not in by_line and number not in broken]
+    prose = dict(zip(own, _harmless(desk, [every[number - 1] for number in own], told), strict=True))
+    for number in range(1, len(every) + 1):
         record = by_line.get(number)
         if record is None:
-            if line.strip() and number not in broken and line not in template and not conceals(line):
+            line = prose.get(number)
+            if line and line.strip() and line not in template and not conceals(line):
                 kind = HEADING if line.lstrip().startswith("#") else PROSE
                 _tell(told, label, now, kind, " ".join(line.rstrip().splitlines()))
             continue
@@ -234,6 +273,11 @@ def _assembled(desk: Desk, heads: Sequence[Section], told: _Told, cap: int) -> S
     room -= len(
         fitting.note([*_counted(everything), *_counted(told.cut), ("labelled secret", 10**6), ("unsafe", 10**6)])
     )
+    newest = max(lines, key=lambda each: each.rank, default=None)
+    if newest is not None and len(newest.text) > room:
+        # It will be cut, so it is looked through first.
+        whole = _harmless(desk, [newest.text], told)[0] or "(withheld)"
+        lines = [replace(each, text=whole) if each is newest else each for each in lines]
     fitted = fitting.fitted(lines, max(0, room))
     sections = [*heads, *(_section(told, label, fitted.lines[label]) for label in labels if label in fitted.lines)]
     sections = _defused(desk, sections, told)

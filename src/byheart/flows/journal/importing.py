@@ -9,7 +9,7 @@ from byheart.dialects.journal import TEMPLATE, row
 from byheart.domain.errors import ByheartError, Conflict, Refused
 from byheart.domain.records import Record, Scope, Value
 from byheart.domain.reports import Imported
-from byheart.domain.results import Receipt
+from byheart.domain.results import Finding, Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk, handle_of
@@ -17,7 +17,7 @@ from byheart.flows.journal import window
 from byheart.flows.journal.append import composed, refuse_unsafe
 from byheart.flows.journal.shelf import Shelf, holds_secret, parsed, read, shelf_of
 from byheart.policies import foreign, forgetting
-from byheart.text.likeness import normalised
+from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest, uuid_of
 
 _ROUNDS = 12
@@ -64,9 +64,14 @@ def import_records(
     passed = len(fit)
     if dry_run:
         return Imported(receipts=(), skipped=tuple(skipped), passed=passed)
+    problems: list[Finding] = []
     with desk.files.locked(root):
         stored = _stored(desk, root, fit)
-    return Imported(receipts=tuple(stored), skipped=tuple(skipped), passed=passed)
+        try:
+            window.trim(desk, shelf_of(desk, root))
+        except ByheartError as error:
+            problems.append(Finding(rule="window", message=f"stored, but the window could not be kept: {error}"))
+    return Imported(receipts=tuple(stored), skipped=tuple(skipped), passed=passed, problems=tuple(problems))
 
 
 def _checked(desk: Desk, record: Record, extra: dict[str, object]) -> _Fit:
@@ -100,30 +105,30 @@ def _stored(desk: Desk, root: Root, fit: list[_Fit]) -> list[Receipt]:
         ids = {each.record.origin.id for each in there if each.record.origin and each.record.origin.id}
         texts = {_said(each.record) for each in there}
         named = {_named(each.record) for each in there}
-        undated = {said[:2] for said in texts}
+        undated = {said[:3] for said in texts}
         fresh: list[str] = []
         receipts = []
         for each in fit:
             record = each.record
             known = _said(record) in texts or _named(record) in named
             # One without a time of its own is the same whenever it was brought.
-            known = known or (not each.dated and _said(record)[:2] in undated)
+            known = known or (not each.dated and _said(record)[:3] in undated)
             if not known:
                 record = _renamed(desk, record, ids)
                 fresh.append(row(record, each.more))
                 texts.add(_said(record))
                 named.add(_named(record))
-                undated.add(_said(record)[:2])
+                undated.add(_said(record)[:3])
                 ids.add(record.origin.id if record.origin else "")
             receipts.append(_receipt(root, record, "unchanged" if known else "added"))
         if not fresh:
             return receipts
-        joint = "" if text.endswith("\n") else "\n"
-        new = text + joint + "".join(line + "\n" for line in fresh)
+        newline = break_style(text)
+        joint = "" if text.endswith("\n") else newline
+        new = text + joint + "".join(line + newline for line in fresh)
         try:
             desk.files.write(shelf.memory, new, snapshot.digest)
             _log(desk, shelf, snapshot.text, snapshot.digest, new, len(fresh))
-            window.trim(desk, shelf)
             return receipts
         except Conflict as conflict:
             last = conflict
@@ -159,14 +164,14 @@ def _log(desk: Desk, shelf: Shelf, old: str | None, digest: str, new: str, count
     ledger.record(desk, shelf.root, entry)
 
 
-def _said(record: Record) -> tuple[str, str, str]:
-    """What makes two records the same: what they say, and when it was said in which category."""
+def _said(record: Record) -> tuple[str, ...]:
+    """What makes two records the same: what they say, to the letter, in which session and category, and when."""
     origin = record.origin
-    return (normalised(record.text), origin.category if origin else "", (origin.timestamp or "") if origin else "")
+    return (record.text, origin.session, origin.category, origin.timestamp or "") if origin else (record.text,)
 
 
 def _named(record: Record) -> tuple[str, str]:
-    return (record.origin.id if record.origin else "", normalised(record.text))
+    return (record.origin.id if record.origin else "", record.text)
 
 
 def _receipt(root: Root, record: Record, action: str) -> Receipt:

@@ -12,14 +12,17 @@ from byheart.domain.records import Record
 from byheart.domain.results import Hit
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import JOURNAL, Desk, handle_of
-from byheart.flows.journal.shelf import Shelf, daily_logs, parsed, read, shelf_of
+from byheart.flows.journal.shelf import Shelf, daily_logs, local_day, parsed, read, shelf_of
 from byheart.policies import retention
 from byheart.policies.summarising import sentences
+from byheart.text.jsonspans import unescaped
 from byheart.text.likeness import normalised
 
 _ROUNDS = 12
-# A sentence as long as this is not in two places by chance.
-_TELLING = 12
+# Shorter than this, a sentence says nothing by itself.
+_TELLING = 4
+# And shorter than this, it stands in many places by chance.
+_RARE = 12
 
 
 def find(desk: Desk, root: Root, selector: str) -> Record | None:
@@ -52,7 +55,7 @@ def find(desk: Desk, root: Root, selector: str) -> Record | None:
     if found:
         return next(iter(found.values()))[0]
     summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(desk, shelf)}
-    return Record(text=selector) if len(wanted) >= _TELLING and wanted in summed else None
+    return Record(text=selector) if len(wanted) >= _RARE and wanted in summed else None
 
 
 def _summaries(desk: Desk, shelf: Shelf) -> list[str]:
@@ -93,17 +96,53 @@ def purge(desk: Desk, root: Root, record: Record) -> tuple[int, list[str]]:
             count += _without(desk, place, whole, said, only_summaries=place is shelf.memory)
         except ByheartError as error:
             failures.append(f"{place} could not be cleared: {error}")
-    try:
-        count += _without_lines(desk, shelf.long_memory, said)
-    except ByheartError as error:
-        failures.append(f"{shelf.long_memory} could not be cleared: {error}")
+    # Blocks that had to leave LONGMEMORY.md stand in the archive as they were.
+    for place in (shelf.long_memory, shelf.archive):
+        try:
+            count += _without_lines(desk, place, said)
+        except ByheartError as error:
+            failures.append(f"{place} could not be cleared: {error}")
     return count, failures
 
 
-def unlog(desk: Desk, root: Root, record: Record) -> list[str]:
-    """Take a record whose adding was undone out of the daily logs; what could not be done. The root is locked."""
+def remaining(desk: Desk, texts: list[str]) -> list[str]:
+    """Where texts still stand in the journals' other files, of all scopes: in a person's own words, or in other records."""
+    wanted = [" ".join(text.split()).casefold() for text in texts if len(text.strip()) >= _TELLING]
+    notes = []
+    for root in desk.roots.values():
+        shelf = shelf_of(desk, root)
+        for place in (*daily_logs(desk, shelf), shelf.archive, shelf.long_memory, shelf.user):
+            lines = unescaped(_read(desk, place)).casefold().split("\n")
+            at = next(
+                (n for n, line in enumerate(lines, 1) if any(each in " ".join(line.split()) for each in wanted)), None
+            )
+            if at is not None:
+                notes.append(f"{place}:{at} still has it")
+    return notes
+
+
+def relog(desk: Desk, root: Root, lines: str) -> list[str]:
+    """Put records that came back into the logs of their days, where those are kept; what could not be done."""
+    shelf = shelf_of(desk, root)
     failures = []
-    for place in daily_logs(desk, shelf_of(desk, root)):
+    for line in lines.splitlines():
+        for each in parsed(desk, line).placed:
+            at = each.record.origin.at if each.record.origin else None
+            place = shelf.daily(local_day(desk, at)) if at else None
+            try:
+                if place is not None and desk.files.size(place) and line not in (read(desk, place).text or ""):
+                    desk.files.append(place, line + "\n", None)
+            except ByheartError as error:
+                failures.append(f"{place} does not have it again: {error}")
+    return failures
+
+
+def unlog(desk: Desk, root: Root, record: Record, *, archive: bool = False) -> list[str]:
+    """Take a record whose adding was undone out of the daily logs, and out of the archive if it has been there; what could
+    not be done. The root is locked."""
+    failures = []
+    shelf = shelf_of(desk, root)
+    for place in (*daily_logs(desk, shelf), *([shelf.archive] if archive else [])):
         try:
             _without(desk, place, normalised(record.text), set(), id_=record.origin.id if record.origin else "")
         except ByheartError as error:

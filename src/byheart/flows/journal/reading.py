@@ -44,6 +44,8 @@ def archived(desk: Desk, scope: Scope) -> list[Hit]:
     except ByheartError:
         return []
     here = {each.origin.id for each in read_all(desk, scope) if each.origin} if document.placed else set()
+    # Of several copies of one record the strictest label counts.
+    here |= {each.record.origin.id for each in document.placed if each.record.origin and each.record.is_secret}
     return [
         Hit(
             id=handle_of(scope, JOURNAL, each.record.origin.id if each.record.origin else None, each.record.text),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from byheart.domain.documents import Document
 from byheart.domain.records import Scope
 from byheart.domain.results import Finding
@@ -34,7 +36,9 @@ def about_records(desk: Desk, place: Place, document: Document) -> list[Finding]
         other = document.placed[each.other] if each.other is not None else None
         # A finding goes to a terminal and a log, so it says nothing of what a label keeps back.
         hidden = at.record.is_secret or (other is not None and other.record.is_secret)
-        message = _message(each, other.line if other else 0, desk.journal.stale_days, hidden=hidden)
+        # Blanked out before it is cut: half a credential is not recognised as one.
+        whole = replace(each, about=desk.scanner.redacted(each.about))
+        message = _message(whole, other.line if other else 0, desk.journal.stale_days, hidden=hidden)
         found.append(
             Finding(
                 rule=each.rule,

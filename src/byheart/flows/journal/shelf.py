@@ -12,9 +12,9 @@ from byheart.domain.documents import Document
 from byheart.domain.errors import BadSetting
 from byheart.domain.journal import moment, stamped
 from byheart.domain.ports import Snapshot
-from byheart.domain.records import leaves
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import JOURNAL, Desk
+from byheart.text.jsonspans import unescaped
 from byheart.text.patterns import deferred
 
 ARCHIVE, STATE = "journal-archive.md", "journal.json"
@@ -85,18 +85,9 @@ def daily_logs(desk: Desk, shelf: Shelf) -> list[Place]:
 
 def holds_secret(desk: Desk, lines: Iterable[str]) -> bool:
     """Whether lines of a journal hold a credential, as they stand or behind the escapes of their JSON."""
-    found = list(lines)
-    if desk.scanner.secrets("\n".join(found)):
-        return True
-    escaped = [line.strip().removeprefix("- ") for line in found if "\\u" in line]
-    return bool(escaped) and bool(desk.scanner.secrets("\n".join(_decoded(line) for line in escaped)))
-
-
-def _decoded(line: str) -> str:
-    try:
-        return "\n".join(leaves(json.loads(line), names=True))
-    except (ValueError, RecursionError):
-        return line
+    text = "\n".join(lines)
+    plain = unescaped(text)
+    return bool(desk.scanner.secrets(text)) or (plain != text and bool(desk.scanner.secrets(plain)))
 
 
 def read(desk: Desk, place: Place) -> Snapshot:
