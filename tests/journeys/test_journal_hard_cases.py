@@ -381,7 +381,8 @@ def test_compaction_of_a_file_without_a_final_line_break_keeps_having_none(
     path = journal(bench)
     text = path.read_text(encoding="utf-8").rstrip("\n")
     lines = text.split("\n")
-    lines.insert(5, prose.rstrip("\n")) if prose else None
+    if prose:
+        lines.insert(5, prose.rstrip("\n"))
     path.write_bytes((("\r\n" if ending == "\r\n" else "\n").join(lines) + ending).encode())
     assert compact(bench).ran
     found = path.read_bytes().decode()
@@ -599,3 +600,251 @@ def test_error_for_a_missing_project_does_not_stop_upkeep_of_all(bench: Bench, c
     outcome = cli("journal", "upkeep", "--all", "--force", "--json")
     assert outcome.code == 0
     assert "may not be set by a project" in outcome.err
+
+
+# A second look
+
+
+def test_undone_import_does_not_glue_later_records_to_earlier_ones(bench: Bench, cli: Cli) -> None:
+    add(bench, "Before")
+    path = journal(bench)
+    write(path, path.read_text(encoding="utf-8").rstrip("\n"))
+    bench.put("old/MEMORY.md", '- {"id":"a","sessionId":"m","text":"From there"}\n')
+    assert cli("import", "old/MEMORY.md").code == 0
+    receipt = bench.memory.log()[0].id
+    add(bench, "After")
+    assert cli("undo", receipt).code == 0
+    assert texts(bench.memory.journal().read_all()) == ["Before", "After"]
+
+
+def test_append_by_somebody_right_after_the_swap_does_not_undo_it(bench: Bench) -> None:
+    aged(bench, 4)
+    path = journal(bench)
+    theirs = '- {"id":"t","sessionId":"main","text":"Theirs"}\n'
+
+    class Busybody(type(bench.files)):  # type: ignore[misc]
+        def write(self, place, text, base):  # type: ignore[no-untyped-def]
+            done = super().write(place, text, base)
+            if str(place) == str(path):
+                path.write_text(path.read_text(encoding="utf-8") + theirs, encoding="utf-8")
+            return done
+
+    bench.files = Busybody()
+    assert compact(bench).ran
+    assert texts(bench.memory.journal().read_all())[-1] == "Theirs"
+    assert (path.parent / "LONGMEMORY.md").exists()
+
+
+@pytest.mark.parametrize(
+    "ending", ["My own paragraph.\n", "### Mine\n\nMy own paragraph.\n", "Mine\n----\n\nMy own paragraph.\n"]
+)
+def test_what_a_person_writes_below_a_block_stays(bench: Bench, ending: str) -> None:
+    path = journal(bench).parent / "LONGMEMORY.md"
+    aged(bench, 4)
+    compact(bench)
+    write(path, path.read_text(encoding="utf-8") + "\n" + ending)
+    for _ in range(3):
+        bench.clock.now += timedelta(days=40)
+        aged(bench, 4, "note")
+        add(bench, f"Decided at {bench.clock.now} " + "x" * 200, timestamp="2026-01-01T00:00:00Z")
+        compact(bench, long_memory_max_chars=600)
+    assert "My own paragraph." in path.read_text(encoding="utf-8")
+
+
+def test_undone_compaction_brings_back_the_blocks_that_went_for_it(bench: Bench, cli: Cli) -> None:
+    path = journal(bench).parent / "LONGMEMORY.md"
+    before = "# L\n\n## Summary (2026-01-01)\n\n- Old " + "x" * 500 + "\n"
+    write(path, before)
+    aged(bench, 4)
+    done = compact(bench, long_memory_max_chars=600)
+    assert path.read_text(encoding="utf-8") != before
+    assert cli("undo", done.receipt or "").code == 0
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_import_stores_records_that_differ_only_a_little(bench: Bench, cli: Cli) -> None:
+    rows = [
+        {"id": str(n), "sessionId": "m", "text": text, "host": n} for n, text in enumerate(("Done", "done!", "Done"))
+    ]
+    rows[2]["sessionId"] = "other"
+    bench.put("old/MEMORY.md", "".join(f"- {json.dumps(row)}\n" for row in rows))
+    assert cli("import", "old/MEMORY.md").code == 0
+    assert len(bench.memory.journal().read_all()) == 3
+
+
+def test_import_that_cannot_trim_is_stored_and_says_so(bench: Bench, cli: Cli) -> None:
+    add(bench, "One")
+    (journal(bench).parent / "old.md").mkdir()
+    bench.put("old/MEMORY.md", '- {"id":"a","sessionId":"m","text":"Two"}\n')
+    settings = ("--set", "journal.memory_max_records=1", "--set", "journal.memory_archive_path=old.md")
+    outcome = cli(*settings, "import", "old/MEMORY.md")
+    assert outcome.code == 0
+    assert "window could not be kept" in outcome.err
+
+
+def test_import_into_a_file_with_its_own_line_breaks_keeps_them(bench: Bench, cli: Cli) -> None:
+    add(bench, "One")
+    path = journal(bench)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    bench.put("old/MEMORY.md", '- {"id":"a","sessionId":"m","text":"Two"}\n')
+    assert cli("import", "old/MEMORY.md").code == 0
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n")
+
+
+def test_undone_fix_is_told_again_from_its_day(bench: Bench) -> None:
+    add(bench, "Use tabs")
+    add(bench, "Never use tabs")
+    receipt = bench.memory.fix(bench.memory.proposals()[0][0])
+    assert "Use tabs" not in daily(bench, "2026-03-14").read_text(encoding="utf-8").replace("Never use tabs", "")
+    bench.memory.undo(receipt.id)
+    assert '"Use tabs"' in daily(bench, "2026-03-14").read_text(encoding="utf-8")
+
+
+def test_fix_of_a_line_with_a_credential_says_that_no_copy_is_kept(bench: Bench) -> None:
+    add(bench, "First")
+    line = '- {"id":"%s","sessionId":"m","category":"note","text":"same","note":"%s"}'
+    more(bench, line % ("a", "x"), line % ("b", CANARY))
+    proposal = bench.memory.proposals()[0][0]
+    assert "no copy is kept" in proposal.because
+    assert CANARY not in proposal.because + proposal.text
+    bench.memory.fix(proposal)
+    assert holders(bench, CANARY) == []
+
+
+@pytest.mark.parametrize("cap", [400, 1000, 1500, 3000])
+@pytest.mark.parametrize("name", ["MEMORY.md", "LONGMEMORY.md", "USER.md"])
+def test_credential_is_recognised_before_anything_is_cut(bench: Bench, name: str, cap: int) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    add(bench, "Harmless")
+    path = journal(bench).parent / name
+    head = path.read_text(encoding="utf-8") if path.exists() else ""
+    write(path, head + "word " * 60 + "\n" + KEY + "\n" + "x " * 100 + token + " tail\n" + f"{'y ' * 60}{token}\n")
+    found = told(bench, session_memory_cap=cap).text
+    assert "MIIEpAIBAAK" not in found
+    assert "ghp_" not in found
+
+
+def test_newest_record_with_a_credential_is_cut_only_after_it_was_looked_through(bench: Bench) -> None:
+    add(bench, "Harmless")
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    for length in range(80, 160, 7):
+        more(bench, "- " + json.dumps({"id": str(length), "category": "note", "text": "w " * length + token}))
+        assert "ghp_" not in told(bench, session_memory_cap=400).text
+
+
+def test_finding_does_not_print_half_a_credential(bench: Bench, cli: Cli) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    add(bench, "Use tabs")
+    more(
+        bench, "- " + json.dumps({"id": "x", "category": "note", "text": f"Never use tabs because {'y' * 80} {token}"})
+    )
+    outcome = cli("journal", "scan")
+    assert outcome.code == 3
+    assert "ghp_" not in outcome.out
+
+
+@pytest.mark.parametrize("inner", [None, "public", "operational"])
+def test_label_given_twice_counts_as_the_stricter_one(bench: Bench, inner: str | None) -> None:
+    bench.memory.journal().append({"text": "The vault", "sensitivity": "secret", "provenance": {"sensitivity": inner}})
+    assert bench.memory.journal().read_all()[0].is_secret
+
+
+def test_record_relabelled_and_then_trimmed_is_not_told_from_its_day(bench: Bench) -> None:
+    narrow = with_settings(bench, memory_max_records=2, timezone="UTC")
+    narrow.memory.journal().append({"text": "The vault is behind the picture"})
+    narrow.memory.journal().append({"text": "Second"})
+    path = journal(bench)
+    head, _, rest = path.read_text(encoding="utf-8").partition("private-user")
+    write(path, head + "secret" + rest)
+    narrow.memory.journal().append({"text": "Third"})
+    assert "vault" not in narrow.memory.journal().session_context().text
+    assert narrow.memory.recall("vault").hits == ()
+
+
+def test_ambiguous_name_does_not_print_secret_records(bench: Bench, cli: Cli) -> None:
+    store = bench.memory.journal()
+    for text in ("The vault, one", "The vault, two"):
+        store.append({"id": "dup", "text": text, "sensitivity": "secret"})
+    for command in ("forget", "show", "confirm"):
+        outcome = cli(command, "dup", "--json")
+        assert outcome.code == 4
+        assert "vault" not in outcome.out + outcome.err
+
+
+def test_escaped_credential_in_an_unknown_field_is_not_shown_nor_logged(bench: Bench, cli: Cli) -> None:
+    add(bench, "First")
+    escaped = CANARY.replace("AKIA", "\\u0041KIA")
+    line = '- {"id":"%s","sessionId":"m","category":"note","text":"same","esc":"%s"}'
+    more(bench, line % ("a", "x"), line % ("b", escaped))
+    assert "KIA" + CANARY[4:] not in cli("show").out
+    bench.memory.fix(bench.memory.proposals()[0][0])
+    assert holders(bench, CANARY[4:]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let me look at it tomorrow\nok zulu and me at lunch then",
+        "Party 🎉 with the zulu team",
+        'He said "zulu" \\ twice',
+    ],
+)
+def test_forgotten_text_of_any_shape_leaves_the_backups_too(bench: Bench, text: str) -> None:
+    aged(bench, 4)
+    id_ = add(bench, text, "turn-summary", timestamp="2026-01-01T00:00:00Z")
+    path = journal(bench)
+    path.write_text(path.read_text(encoding="utf-8").replace("🎉", "\\ud83c\\udf89"), encoding="utf-8")
+    compact(bench)
+    bench.memory.forget(id_)
+    assert holders(bench, "zulu") == []
+
+
+def test_forgotten_sentence_leaves_archived_blocks_too(bench: Bench) -> None:
+    for number in range(4):
+        for step in range(3):
+            add(
+                bench,
+                f"Decided that the zulu{number} part {step} stays as it is because it works well.",
+                "turn-summary",
+            )
+        bench.clock.now += timedelta(days=9)
+        compact(bench, long_memory_max_chars=500)
+    victim = "Decided that the zulu0 part 2 stays as it is because it works well."
+    assert victim in archive(bench)
+    bench.memory.forget(victim)
+    assert holders(bench, "zulu0 part 2") == []
+
+
+def test_forget_says_where_else_the_text_stands(bench: Bench) -> None:
+    id_ = add(bench, "The lighthouse blinks twice")
+    write(journal(bench).parent / "USER.md", "I know that the lighthouse blinks twice.\n")
+    bench.memory.journal(Scope.GLOBAL).append({"text": "Mind you: the lighthouse blinks twice at night"})
+    notes = " ".join(bench.memory.forget(id_).notes)
+    assert "USER.md:1 still has it" in notes
+    assert "global/journal/memory" in notes
+
+
+def test_short_text_is_forgotten_everywhere(bench: Bench) -> None:
+    narrow = with_settings(bench, memory_max_records=1)
+    for _ in range(2):
+        narrow.memory.journal().append({"text": "PIN is 4711"})
+    narrow.memory.journal().append({"text": "Newest"})
+    bench.memory.forget("PIN is 4711")
+    assert holders(bench, "4711") == []
+
+
+def test_undone_append_is_no_longer_recalled_from_the_archive(bench: Bench) -> None:
+    old = {"timestamp": "2026-01-01T00:00:00Z"}
+    first = bench.memory.journal().append({"text": "The lighthouse blinks twice", "provenance": old})
+    aged(bench, 3, "note")
+    bench.memory.undo(compact(bench).receipt)
+    bench.memory.undo(first.receipt)
+    assert bench.memory.recall("lighthouse").hits == ()
+
+
+def test_long_memory_keeps_to_its_cap_although_a_block_may_not_go(bench: Bench) -> None:
+    path = journal(bench).parent / "LONGMEMORY.md"
+    write(path, f"# L\n\n## Summary (2026-01-01)\n\n- key {CANARY} " + "x" * 300 + "\n")
+    aged(bench, 6)
+    compact(bench, long_memory_max_chars=500)
+    assert len(path.read_text(encoding="utf-8")) <= 500
