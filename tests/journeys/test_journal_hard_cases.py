@@ -711,25 +711,41 @@ def test_fix_of_a_line_with_a_credential_says_that_no_copy_is_kept(bench: Bench)
     assert holders(bench, CANARY) == []
 
 
-@pytest.mark.parametrize("cap", [400, 1000, 1500, 3000])
+LONG_KEY = (
+    "-----BEGIN RSA PRIVATE " + "KEY-----\n"
+    + "".join(f"MIIE{number:02}" + "pAIBAAKCAQEA7v5Qw9Z1kq3n" * 2 + "\n" for number in range(20))
+    + "-----END RSA PRIVATE " + "KEY-----\n"
+)  # fmt: skip
+TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.mark.parametrize("cap", [400, 600, 800, 1000, 1500])
 @pytest.mark.parametrize("name", ["MEMORY.md", "LONGMEMORY.md", "USER.md"])
-def test_credential_is_recognised_before_anything_is_cut(bench: Bench, name: str, cap: int) -> None:
-    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+def test_private_key_is_recognised_before_anything_is_cut(bench: Bench, name: str, cap: int) -> None:
     add(bench, "Harmless")
     path = journal(bench).parent / name
-    head = path.read_text(encoding="utf-8") if path.exists() else ""
-    write(path, head + "word " * 60 + "\n" + KEY + "\n" + "x " * 100 + token + " tail\n" + f"{'y ' * 60}{token}\n")
+    write(path, LONG_KEY + (path.read_text(encoding="utf-8") if path.exists() else ""))
     found = told(bench, session_memory_cap=cap).text
-    assert "MIIEpAIBAAK" not in found
-    assert "ghp_" not in found
+    assert "pAIBAAKCAQEA" not in found
+    assert "PRIVATE" not in found.replace("[REDACTED:private-key]", "")
 
 
-def test_newest_record_with_a_credential_is_cut_only_after_it_was_looked_through(bench: Bench) -> None:
+def test_token_in_a_long_line_of_user_md_is_recognised_before_it_is_cut(bench: Bench) -> None:
     add(bench, "Harmless")
-    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    for length in range(80, 160, 7):
-        more(bench, "- " + json.dumps({"id": str(length), "category": "note", "text": "w " * length + token}))
-        assert "ghp_" not in told(bench, session_memory_cap=400).text
+    for padding in range(60, 150, 5):
+        write(journal(bench).parent / "USER.md", "x" * padding + " " + TOKEN + "\n")
+        assert "ghp_" not in told(bench, session_memory_cap=1000).text
+
+
+def test_token_in_the_newest_record_is_recognised_before_it_is_cut(bench: Bench) -> None:
+    add(bench, "Harmless")
+    path = journal(bench)
+    before = path.read_text(encoding="utf-8")
+    for padding in range(0, 400, 20):
+        text = "word " * (padding // 5) + TOKEN + " tail " + "x " * 300
+        record = {"id": "a", "category": "note", "text": text, "provenance": {"timestamp": "2026-03-14T09:30:00Z"}}
+        write(path, before + f"- {json.dumps(record)}\n")
+        assert "ghp_" not in told(bench, session_memory_cap=600).text
 
 
 def test_finding_does_not_print_half_a_credential(bench: Bench, cli: Cli) -> None:
