@@ -20,6 +20,8 @@ from byheart.flows.journal import compact  # noqa: F401 - so that no child has t
 from byheart.testing import Bench, Clock, SharedFiles
 
 NOW = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
+# Little room in LONGMEMORY.md, so that an older block has to leave it for the new one.
+FLAGS = ("journal.timezone=UTC", "journal.long_memory_max_chars=600")
 
 
 class Careless(SharedFiles):
@@ -46,8 +48,7 @@ def main() -> None:
                 # Let a tracer that is not our parent in, where the kernel asks for that.
                 libc.prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)
                 files = Careless() if "careless" in sys.argv else SharedFiles()
-                flags = ("journal.timezone=UTC",)
-                store = Bench(line.rstrip("\n"), clock=Clock(NOW), files=files, flags=flags).memory.journal()
+                store = Bench(line.rstrip("\n"), clock=Clock(NOW), files=files, flags=FLAGS).memory.journal()
                 os.kill(os.getpid(), signal.SIGSTOP)
                 code = 0 if store.compact(force=True).ran else 3
             except ByheartError:

@@ -28,7 +28,7 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place
 from byheart.testing import Bench, Clock, SharedFiles
-from tests.contracts.fire import NOW
+from tests.contracts.fire import FLAGS, NOW
 from tests.contracts.test_crashes import has_strace
 
 FIRE = Path(__file__).with_name("fire.py")
@@ -37,7 +37,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 
 def bench(folder: Path, files: SharedFiles | None = None) -> Bench:
-    return Bench(str(folder), clock=Clock(NOW), files=files or SharedFiles(), flags=("journal.timezone=UTC",))
+    return Bench(str(folder), clock=Clock(NOW), files=files or SharedFiles(), flags=FLAGS)
 
 
 def laid_out(folder: Path) -> None:
@@ -63,7 +63,7 @@ def laid_out(folder: Path) -> None:
     lines.insert(6, PROSE + "\n")
     memory.write_text("".join(lines), encoding="utf-8")
     (memory.parent / "LONGMEMORY.md").write_text(
-        "# LONGMEMORY\n\nKept by hand.\n\n## Summary (2026-01-01)\n\n- Earlier.\n", encoding="utf-8"
+        "# LONGMEMORY\n\nKept by hand.\n\n## Summary (2026-01-01)\n\n- Earlier " + "x" * 300 + ".\n", encoding="utf-8"
     )
 
 

@@ -218,7 +218,7 @@ def _put_daily(desk: Desk, place: Place, text: str) -> list[str]:
 
 def _logged(desk: Desk, root: Root, record: Record, notes: list[str], *, asked: bool) -> str:
     origin = record.origin
-    if origin is None or (not asked and origin.category in _UNLOGGED):
+    if origin is None or retention.is_checkpoint(record) or (not asked and origin.category in _UNLOGGED):
         return ""
     place = root.documents[JOURNAL]
     entry = ledger.Entry(

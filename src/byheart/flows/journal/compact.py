@@ -43,7 +43,6 @@ class Plan:
     """What one run will do: the text to swap in, what leaves, and what stands for it."""
 
     before: Document
-    digest: str
     scope: tuple[Placed, ...]
     summaries: tuple[Merged, ...]
     text: str
@@ -146,8 +145,8 @@ def _run(desk: Desk, shelf: Shelf) -> Compacted:
             if known.unfinished:
                 # What an earlier run put into the archive before it was stopped is not put there twice.
                 archived.update((read(desk, shelf.archive).text or "").split("\n"))
-                recover(desk, shelf, known)
                 tidy(desk, shelf, known)
+                recover(desk, shelf, known)
         for _ in range(_ROUNDS):
             plan = _planned(desk, read(desk, shelf.memory))
             if plan is None:
@@ -240,7 +239,7 @@ def _planned(desk: Desk, snapshot: Snapshot) -> Plan | None:
     new = spliced(text, splices)
     if not text.endswith("\n"):
         new = new.removesuffix("\n").removesuffix("\r")
-    return Plan(before=document, digest=snapshot.digest, scope=tuple(scope), summaries=summaries, text=new)
+    return Plan(before=document, scope=tuple(scope), summaries=summaries, text=new)
 
 
 def _fresh_id(desk: Desk) -> str:

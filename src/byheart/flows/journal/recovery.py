@@ -31,10 +31,23 @@ def recover(desk: Desk, shelf: Shelf, known: State) -> None:
 
 
 def tidy(desk: Desk, shelf: Shelf, known: State) -> None:
-    """Take the block of a run that was stopped before its swap out of LONGMEMORY.md."""
+    """Put LONGMEMORY.md back as it was before a run that was stopped before its swap; where somebody wrote to it since,
+    take out that run's block and nothing else."""
     found = read(desk, shelf.long_memory)
     memory = read(desk, shelf.memory).text or ""
-    if found.text and not any(id_ in memory for id_ in known.unfinished):
+    if not found.text or any(id_ in memory for id_ in known.unfinished):
+        return
+    try:
+        before = ledger.restored(desk, shelf.root, known.unfinished_backup + ledger.ALONG)
+    except NotUndoable:
+        unsummed(desk, shelf, found, known.unfinished_block)
+        return
+    block = retention.long_memory(found.text)[-1][1]
+    most = desk.journal.long_memory_max_chars
+    expected, _ = retention.lengthened(before, block, most, lambda piece: bool(desk.scanner.secrets(piece)))
+    if found.text == expected and content_digest(block) == known.unfinished_block:
+        desk.files.write(shelf.long_memory, before, found.digest)
+    else:
         unsummed(desk, shelf, found, known.unfinished_block)
 
 

@@ -52,8 +52,9 @@ def lines_of(text: str, placed: Iterable[Placed]) -> list[str]:
 
 
 def archive(desk: Desk, shelf: Shelf, lines: list[str], known: set[str]) -> None:
-    """Put lines at the archive's end, those that are not there already; `known` is what has been put there."""
-    fresh = [line for line in lines if line not in known]
+    """Put lines, or blocks of lines, at the archive's end, those that are not there already; `known` is which lines are."""
+    fresh = [line for line in lines if not known.issuperset(line.split("\n"))]
     if fresh:
-        desk.files.append(shelf.archive, "".join(line + "\n" for line in fresh), None)
-        known.update(fresh)
+        text = "".join(line + "\n" for line in fresh)
+        desk.files.append(shelf.archive, text, None)
+        known.update(text.split("\n"))
