@@ -74,6 +74,8 @@ def measured(quick: bool) -> Iterator[Row]:
 
         yield once("readAll", lambda count: stores[count].read_all(), 3)
         yield once("session context", lambda count: stores[count].session_context(), 3)
+        memories = {count: bench.memory for count, bench in benches.items()}
+        yield once("recall", lambda count: memories[count].recall("retry in parser_12"), 3)
         yield once("integrity scan", lambda count: stores[count].integrity_scan(), 2)
         windows = {
             count: Bench(
@@ -89,6 +91,9 @@ def measured(quick: bool) -> Iterator[Row]:
             trimming(count)
         yield once("append with a window of that size", trimming, 3)
         yield once("compact", lambda count: stores[count].compact(force=True), 1)
+        yield once(
+            "recall, with what left in the archive", lambda count: memories[count].recall("retry in parser_12"), 3
+        )
 
 
 def _row(name: str, large: int, times: int, action: Callable[[int], float]) -> Row:

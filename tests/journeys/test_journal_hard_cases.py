@@ -864,3 +864,115 @@ def test_long_memory_keeps_to_its_cap_although_a_block_may_not_go(bench: Bench) 
     aged(bench, 6)
     compact(bench, long_memory_max_chars=500)
     assert len(path.read_text(encoding="utf-8")) <= 500
+
+
+# A third look
+
+
+def test_forget_takes_earlier_wordings_of_a_record_along(bench: Bench) -> None:
+    id_ = add(bench, "The vault code is kangaroo")
+    path = journal(bench)
+    text = path.read_text(encoding="utf-8").replace("kangaroo", "koala").replace("private-user", "secret")
+    write(path, text)
+    bench.memory.forget(id_)
+    assert holders(bench, "kangaroo") == holders(bench, "koala") == []
+
+
+def test_logged_records_are_held_back_when_their_archive_cannot_be_read(bench: Bench) -> None:
+    narrow = with_settings(bench, memory_max_records=1, timezone="UTC")
+    narrow.memory.journal().append({"text": "The vault is behind the picture"})
+    path = journal(bench)
+    write(path, path.read_text(encoding="utf-8").replace("private-user", "secret"))
+    narrow.memory.journal().append({"text": "Second"})
+    archive_file = next(Path(bench.home).rglob("journal-archive.md"))
+    archive_file.write_bytes(archive_file.read_bytes() + b"\xff\n")
+    found = narrow.memory.journal().session_context()
+    assert "vault" not in found.text
+    assert any("held back" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("lead", ["- 1. ", "- - ", "## 2) ", "- # "])
+def test_forgotten_sentence_behind_list_marks_leaves_the_summaries(bench: Bench, lead: str) -> None:
+    aged(bench, 3, "note")
+    id_ = add(bench, lead + "never restart the zanzibar server on Mondays", timestamp="2026-01-01T00:00:00Z")
+    compact(bench)
+    bench.memory.forget(id_)
+    assert holders(bench, "zanzibar") == []
+
+
+def test_archived_records_without_an_id_can_be_recalled_and_each_once(bench: Bench) -> None:
+    add(bench, "First")
+    more(bench, '- {"text":"the lighthouse, without a name"}', '- {"text":"another, without a name"}')
+    narrow = with_settings(bench, memory_max_records=2)
+    narrow.memory.journal().append({"text": "Newest"})
+    hits = bench.memory.recall("lighthouse").hits
+    assert [hit.record.text for hit in hits] == ["the lighthouse, without a name"]
+
+
+def test_summary_of_the_main_session_stays_with_it(bench: Bench) -> None:
+    aged(bench, 4, "note")
+    aged(bench, 1, "turn-summary")
+    compact(bench)
+    found = bench.memory.journal().retrieve_for_session("main")
+    assert [each.origin.category for each in found if each.origin] == ["compaction", "turn-summary"]
+
+
+def test_import_that_the_window_trimmed_does_not_stand_in_the_way_of_undo(bench: Bench, cli: Cli) -> None:
+    bench.remember("I prefer pnpm")
+    rows = [{"id": str(n), "sessionId": "m", "text": f"Row {n}"} for n in range(5)]
+    bench.put("old/MEMORY.md", "".join(f"- {json.dumps(row)}\n" for row in rows))
+    assert cli("--set", "journal.memory_max_records=2", "import", "old/MEMORY.md").code == 0
+    assert cli("undo").code == 0
+    assert not Path(bench.path("yaml-block")).exists()
+
+
+def test_import_into_a_new_journal_can_be_undone_after_an_append(bench: Bench, cli: Cli) -> None:
+    bench.put("old/MEMORY.md", '- {"id":"a","sessionId":"m","text":"From there"}\n')
+    assert cli("import", "old/MEMORY.md").code == 0
+    receipt = bench.memory.log()[0].id
+    add(bench, "Mine")
+    assert cli("undo", receipt).code == 0
+    assert texts(bench.memory.journal().read_all()) == ["Mine"]
+
+
+def test_log_offers_only_what_can_be_undone(bench: Bench) -> None:
+    for _ in range(2):
+        aged(bench, 4)
+        compact(bench)
+        bench.clock.now += timedelta(days=40)
+    shown = [each.undoable for each in bench.memory.log(most=100) if each.action == "compacted"]
+    assert shown == [True, False]
+
+
+def test_records_with_two_blanks_behind_the_dash_count_for_the_window(bench: Bench) -> None:
+    add(bench, "First")
+    more(bench, *(f'-  {{"id":"{n}","text":"Row {n}"}}' for n in range(9)))
+    with_settings(bench, memory_max_records=3).memory.journal().append({"text": "Newest"})
+    assert len(bench.memory.journal().read_all()) == 3
+
+
+def test_note_about_an_undone_compaction_tells_the_truth(bench: Bench) -> None:
+    aged(bench, 4)
+    done = compact(bench)
+    path = journal(bench).parent / "LONGMEMORY.md"
+    write(path, path.read_text(encoding="utf-8").replace("Fixed", "Mended"))
+    notes = " ".join(bench.memory.undo(done.receipt).notes)
+    assert "its new block is left there" in notes
+    assert "Mended" in path.read_text(encoding="utf-8")
+
+
+def test_summary_that_is_emptied_by_a_forget_leaves_no_heading(bench: Bench) -> None:
+    ids = [add(bench, f"Decided thing number {n} for good.", timestamp="2026-01-01T00:00:00Z") for n in range(2)]
+    compact(bench)
+    for id_ in ids:
+        bench.memory.forget(id_)
+    assert "## Summary" not in (journal(bench).parent / "LONGMEMORY.md").read_text(encoding="utf-8")
+
+
+def test_fix_of_a_line_pasted_twice_keeps_one_in_the_days_log(bench: Bench) -> None:
+    add(bench, "Pasted")
+    line = journal(bench).read_text(encoding="utf-8").splitlines()[-1]
+    more(bench, line)
+    write(daily(bench, "2026-03-14"), f"{line}\n{line}\n")
+    bench.memory.fix(bench.memory.proposals()[0][0])
+    assert daily(bench, "2026-03-14").read_text(encoding="utf-8").count("Pasted") == 1

@@ -121,6 +121,8 @@ def apply(desk: Desk, proposal: Proposal) -> Receipt:
     """Make one proposed edit. Raises NothingFound when the record has changed since."""
     root = desk.roots[proposal.scope]
     leaving: list[str] = []
+    archived: set[str] = set()
+    failures: list[str] = []
 
     def archive() -> None:
         if proposal.dialect != JOURNAL or proposal.action != REMOVE:
@@ -128,9 +130,9 @@ def apply(desk: Desk, proposal: Proposal) -> Receipt:
         from byheart.flows.journal import purge, shelf, window
 
         if not shelf.holds_secret(desk, leaving):
-            window.archive(desk, shelf.shelf_of(desk, root), leaving, set())
+            window.archive(desk, shelf.shelf_of(desk, root), leaving, archived)
         # Else the next session would still be told it, from the day's log.
-        purge.unlog(desk, root, proposal.record)
+        failures[:] = purge.unlog(desk, root, proposal.record)
 
     def decide(document: Document) -> Decision:
         same = [each for each in document.placed if each.record == proposal.record]
@@ -154,6 +156,6 @@ def apply(desk: Desk, proposal: Proposal) -> Receipt:
         path=proposal.path,
         record=None,
         line=proposal.line,
-        notes=done.notes,
+        notes=(*done.notes, *failures),
         undo_with=f"byheart undo {done.id}" if done.undoable else None,
     )

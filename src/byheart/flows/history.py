@@ -13,12 +13,14 @@ from byheart.flows import ledger
 from byheart.flows.commit import as_meant, verify
 from byheart.flows.desk import JOURNAL, PROFILE, Desk
 from byheart.flows.ledger import Entry
+from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest
 
 
 def log(desk: Desk, scope: Scope, most: int) -> list[LogEntry]:
     """The newest changes first."""
-    return ledger.shown(ledger.entries(desk, desk.roots[scope]))[:most]
+    root = desk.roots[scope]
+    return ledger.shown(ledger.entries(desk, root), set(desk.files.names(root.own(ledger.BACKUP))))[:most]
 
 
 def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
@@ -145,9 +147,11 @@ def _restored(desk: Desk, root: Root, entry: Entry, text: str) -> str:
 
 def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
     """The file changed since: take back what this change meant, and keep everything else."""
-    if entry.size and entry.backup and content_digest((text or "")[: entry.size]) == entry.after:
+    fresh = entry.pieces == [] and not entry.before
+    if entry.size and (entry.backup or fresh) and content_digest((text or "")[: entry.size]) == entry.after:
         # Only appended to since: what came later follows the old text.
-        old, tail = ledger.restored(desk, root, entry.backup), (text or "")[entry.size :]
+        old = ledger.restored(desk, root, entry.backup) if entry.backup else desk.dialects[entry.dialect].blank()
+        tail = (text or "")[entry.size :]
         return old + ("\n" if tail and old and not old.endswith("\n") else "") + tail
     dialect = desk.dialects[entry.dialect]
     document = dialect.parse(text if text is not None else dialect.blank())
@@ -155,8 +159,9 @@ def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
         raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
     lines = _dropped_lines(entry)
     if lines is not None:
-        joint = "" if not document.text or document.text.endswith("\n") else "\n"
-        return document.text + joint + lines
+        newline = break_style(document.text)
+        joint = "" if not document.text or document.text.endswith("\n") else newline
+        return document.text + joint + lines.replace("\n", newline)
     changes = _inverse(entry, document)
     result = spliced(document.text, dialect.plan(document, changes, desk.clock().date()))
     verify(entry.place, document, dialect.parse(result), changes)

@@ -325,8 +325,8 @@ def from_fields(raw: object) -> Record:
     )
 
 
-def shown(found: list[Entry]) -> list[LogEntry]:
-    """The log for people: newest first, with what has been undone."""
+def shown(found: list[Entry], backups: set[str]) -> list[LogEntry]:
+    """The log for people: newest first, with what has been undone, and what can be, given the backups that are there."""
     undone = {entry.undoes for entry in found if entry.undoes}
     return [
         LogEntry(
@@ -336,7 +336,10 @@ def shown(found: list[Entry]) -> list[LogEntry]:
             dialect=entry.dialect,
             path=str(entry.place),
             handle=entry.handle,
-            undoable=entry.undoable and entry.undoes is None and entry.id not in undone,
+            undoable=entry.undoable
+            and entry.undoes is None
+            and entry.id not in undone
+            and (entry.backup is None or entry.backup in backups),
             undone=entry.id in undone,
             summary=_summary(entry),
         )

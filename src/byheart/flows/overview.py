@@ -45,7 +45,7 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> Listin
     documents, problems = every(desk, scopes, NOTEBOOKS)
     # Summaries hold a bit of everything and would win nearly every search; what they sum up is in the archive.
     heard = [hit for each in documents for hit in _noted(each) if not _kept_back(hit.record)]
-    heard += _archived(desk, scopes)
+    heard += _archived(desk, scopes, query)
     found = ranking.found(query, heard, most)
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
 
@@ -64,7 +64,7 @@ def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kin
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
 
 
-def _archived(desk: Desk, scopes: Sequence[Scope]) -> list[Hit]:
+def _archived(desk: Desk, scopes: Sequence[Scope], query: str) -> list[Hit]:
     """What has left MEMORY.md for its archive can still be found."""
     # Most journals have no archive; then nobody pays for the journal's modules.
     found: list[Hit] = []
@@ -73,7 +73,8 @@ def _archived(desk: Desk, scopes: Sequence[Scope]) -> list[Hit]:
             continue
         from byheart.flows.journal.reading import archived
 
-        found += [hit for hit in archived(desk, scope) if not _kept_back(hit.record)]
+        letters = ranking.parts_of(query)
+        found += [hit for hit in archived(desk, scope, letters) if not _kept_back(hit.record)]
     return found
 
 

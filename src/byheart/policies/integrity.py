@@ -32,7 +32,7 @@ class Trouble:
 def troubles(placed: Sequence[Placed], now: datetime, stale_days: int) -> list[Trouble]:
     """Everything wrong, in file order. Nothing is judged by mere difference."""
     found = [*contradictions(placed), *_duplicates(placed), *_stale(placed, now, stale_days)]
-    return sorted(found, key=lambda each: (each.at, each.rule, each.other or -1))
+    return sorted(found, key=lambda each: (each.at, each.rule, -1 if each.other is None else each.other))
 
 
 def contradictions(placed: Sequence[Placed]) -> list[Trouble]:

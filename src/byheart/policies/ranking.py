@@ -11,6 +11,7 @@ from byheart.domain.records import Kind, Placed
 from byheart.domain.results import Hit
 from byheart.text.likeness import content_words, normalised
 
+_MANY = 2_000
 _PRIORITY = {Kind.CONSTRAINT: 3, Kind.RULE: 2, Kind.PREFERENCE: 1, Kind.LESSON: 0, Kind.NOTE: -1}
 
 
@@ -24,10 +25,14 @@ def found(query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
     wanted = list(dict.fromkeys(content_words(query)))
     if not wanted:
         return []
+    total = len(hits)
+    if total > _MANY:
+        # Most of many records share no word with a query; a look for its letters is far cheaper than taking them apart.
+        letters = parts_of(query)
+        hits = [hit for hit in hits if any(each in searched(hit).casefold() for each in letters)]
     bags = [Counter(content_words(searched(hit))) for hit in hits]
     frequency = Counter(word for bag in bags for word in set(bag) if word in wanted)
     average = sum(sum(bag.values()) for bag in bags) / max(1, len(bags)) or 1.0
-    total = len(bags)
     scored = []
     for hit, bag in zip(hits, bags, strict=True):
         length = sum(bag.values())
@@ -43,6 +48,11 @@ def found(query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
             covered = sum(1 for word in wanted if word in bag) / len(wanted)
             scored.append(replace(hit, score=round(score * (0.5 + 0.5 * covered), 4)))
     return sorted(scored, key=lambda hit: (-hit.score, hit.path, hit.line))[:most]
+
+
+def parts_of(query: str) -> set[str]:
+    """Letters that every text which shares a word with the query must have: its words without what stemming may change."""
+    return {word[:-1] if len(word) > 4 and word.isascii() else word for word in content_words(query)}
 
 
 def searched(hit: Hit) -> str:

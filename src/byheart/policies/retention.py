@@ -11,6 +11,7 @@ from byheart.domain.documents import Document
 from byheart.domain.journal import (
     COMPACTION,
     HEARTBEAT,
+    MAIN,
     NOTE,
     TURN_SUMMARY,
     Origin,
@@ -84,14 +85,22 @@ def groups(scope: Sequence[Placed], every: Iterable[Placed]) -> dict[tuple[str, 
     does not grow with the number of sessions.
     """
     leaving = {each.start for each in scope}
-    alive = {each.record.origin.session for each in every if each.start not in leaving and each.record.origin}
-    found: dict[tuple[str, str], list[Placed]] = {}
-    for each in scope:
-        origin = each.record.origin
-        if origin is not None and not is_checkpoint(each.record):
-            session = origin.session if origin.session in alive else FINISHED
-            found.setdefault((session, origin.category), []).append(each)
-    return {name: parts for name, parts in found.items() if len(parts) > 1}
+    # The talk with the user never finishes.
+    alive = {MAIN, *(each.record.origin.session for each in every if each.start not in leaving and each.record.origin)}
+    while True:
+        found: dict[tuple[str, str], list[Placed]] = {}
+        for each in scope:
+            origin = each.record.origin
+            if origin is not None and not is_checkpoint(each.record):
+                session = origin.session if origin.session in alive else FINISHED
+                found.setdefault((session, origin.category), []).append(each)
+        # A record that is alone in its group stays, and so its session lives on.
+        single = {
+            parts[0].record.origin.session for parts in found.values() if len(parts) == 1 and parts[0].record.origin
+        }
+        if single <= alive:
+            return {name: parts for name, parts in found.items() if len(parts) > 1}
+        alive |= single
 
 
 def is_checkpoint(record: Record) -> bool:
@@ -159,19 +168,22 @@ _HEADING = "## Summary ("
 def long_memory(text: str) -> list[tuple[bool, str]]:
     """LONGMEMORY.md taken apart at its headings: whether each piece is a dated summary, and its text; oldest first."""
     pieces: list[tuple[bool, str]] = []
-    current, dated, listed = "", False, False
+    current: list[str] = []
+    dated = listed = bare = False
     for line in text.splitlines(keepends=True):
         heading = line.startswith(("# ", "## "))
         # A block of ours is a list; what follows it and is none was written by a person. Other programs' blocks are prose.
         if heading or (dated and listed and line.strip() and not line.startswith(("- ", " ", "\t"))):
             if current:
-                pieces.append((dated, current))
-            current, dated, listed = "", heading and line.startswith(_HEADING), False
-        elif dated and line.startswith("- ") and not listed:
-            listed = not current.removeprefix(current.split("\n", 1)[0]).strip()
-        current += line
+                pieces.append((dated, "".join(current)))
+            current, dated, listed = [], heading and line.startswith(_HEADING), False
+            bare = True
+        elif line.strip():
+            listed = listed or (bare and line.startswith("- "))
+            bare = False
+        current.append(line)
     if current:
-        pieces.append((dated, current))
+        pieces.append((dated, "".join(current)))
     return pieces
 
 
@@ -193,7 +205,7 @@ def block(summaries: Sequence[Merged], day: date, most: int, before: str) -> str
     room = min(BLOCK_CHARACTERS, most) - len(heading) - 1
     said = sorted((each for merged in summaries for each in merged.said), key=lambda each: (each.at is None, each.at))
     known = {normalised(line.strip().removeprefix("- ")) for line in before.split("\n")}
-    taken = summarising.chosen([(each.at, each.text) for each in said], room, but=known, all_of_it=True)
+    taken = summarising.chosen([(each.at, each.text) for each in said], room, but=known, all_of_it=True, whole=True)
     return f"{heading}{summarising.listed(taken)}\n" if taken else ""
 
 

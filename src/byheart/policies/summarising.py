@@ -102,16 +102,22 @@ def weight(sentence: str) -> int:
 
 
 def chosen(
-    texts: Iterable[tuple[datetime | None, str]], most: int, *, but: set[str] | None = None, all_of_it: bool = False
+    texts: Iterable[tuple[datetime | None, str]],
+    most: int,
+    *,
+    but: set[str] | None = None,
+    all_of_it: bool = False,
+    whole: bool = False,
 ) -> list[Said]:
     """The sentences that carry most, each once, within `most` characters; in the order they were said.
 
     Of equals the newer counts. Sentences that carry nothing stay out unless `all_of_it` is wanted, and those of `but`
-    always do. Where nothing carries anything, the newest sentences stand for the rest.
+    always do. Where nothing carries anything, the newest sentences stand for the rest. `whole` texts are sentences already.
     """
     every: list[Said] = []
     for at, text in texts:
-        every += [Said(sentence, at, order) for order, sentence in enumerate(sentences(text), start=len(every))]
+        parts = [text] if whole else sentences(text)
+        every += [Said(sentence, at, order) for order, sentence in enumerate(parts, start=len(every))]
     # Of a sentence that was said twice the later counts.
     latest = {normalised(each.text): each for each in every if len(each.text) > 3}
     known = [each for name, each in latest.items() if not but or name not in but]

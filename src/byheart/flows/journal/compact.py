@@ -85,7 +85,7 @@ def is_over(desk: Desk, shelf: Shelf) -> bool:
         return False
     text = read(desk, shelf.memory).text or ""
     # There are at most as many records as this; only where that is too many are they counted.
-    many = bool(records) and text.count("- {") > records
+    many = bool(records) and window.count(text) > records
     return bool(chars and len(text) > chars) or (many and len(parsed(desk, text).placed) > records)
 
 
@@ -144,7 +144,8 @@ def _run(desk: Desk, shelf: Shelf) -> Compacted:
             known = state(desk, root)
             if known.unfinished:
                 # What an earlier run put into the archive before it was stopped is not put there twice.
-                archived.update((read(desk, shelf.archive).text or "").split("\n"))
+                with suppress(ByheartError):
+                    archived.update((read(desk, shelf.archive).text or "").split("\n"))
                 tidy(desk, shelf, known)
                 recover(desk, shelf, known)
         for _ in range(_ROUNDS):
@@ -386,6 +387,7 @@ def _finished(desk: Desk, shelf: Shelf, plan: Plan, entry: ledger.Entry, backup:
         keep(desk, root, replace(state(desk, root).settled(), compacted_at=desk.clock(), idle_until=None))
     except ByheartError as error:
         notes.append(f"it is done, but the log could not be written: {error}")
+        entry = replace(entry, backup=None)
     return Compacted(
         ran=True,
         path=str(shelf.memory),

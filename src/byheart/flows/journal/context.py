@@ -10,11 +10,12 @@ from datetime import UTC, date, datetime, timedelta
 from byheart.dialects.journal import TEMPLATE, conceals
 from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError, Environment, Unnatural
-from byheart.domain.journal import COMPACTION, Section, SessionContext
+from byheart.domain.journal import COMPACTION, Section, Sensitivity, SessionContext
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
 from byheart.flows.desk import Desk, is_enabled
 from byheart.flows.journal.append import created
+from byheart.flows.journal.reading import archived_as
 from byheart.flows.journal.shelf import Shelf, local_day, parsed, read, shelf_of
 from byheart.policies import context as fitting
 from byheart.policies import retention
@@ -123,7 +124,7 @@ def _users(desk: Desk, shelves: Sequence[tuple[Shelf, str]], told: _Told) -> lis
         lines = text.split("\n")
         while sum(len(line) + 1 for line in lines) > room and len(lines) > 1:
             lines.pop()
-        told.cut["lines of USER.md"] += text.count("\n") + 1 - len(lines)
+        told.cut["lines of USER.md"] += text.count("\n") + 1 - len(lines) + (len(lines[0]) > room)
         label = f"About the user (USER.md{title}):"
         sections.append(Section(label=label, text="\n".join(lines)[:room], path=str(shelf.user)))
     return sections
@@ -135,8 +136,7 @@ def _summaries(desk: Desk, shelves: Sequence[tuple[Shelf, str]], told: _Told) ->
     sections = []
     for shelf, title, text in found:
         room = int(desk.journal.session_memory_cap * fitting.LONG_SHARE / len(found))
-        pieces = [(day, piece) for day, piece in retention.dated(text)]
-        kept, missing = fitting.newest_blocks(pieces, room)
+        kept, missing = fitting.newest_blocks(retention.dated(text), room)
         told.cut["lines of older summaries"] += missing
         # What is told here need not be told again from MEMORY.md; what is not, must.
         told.seen.update(normalised(line.strip().removeprefix("- ")) for line in kept.split("\n"))
@@ -158,7 +158,7 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
         if each.record.origin is not None and each.record.origin.id:
             own.setdefault(each.record.origin.id, []).append(each.record)
     dailies = [(day, _document(desk, shelf.daily(day), told)) for day in days]
-    _from_archive(desk, shelf, [document for _, document in dailies], own)
+    _from_archive(desk, shelf, [document for _, document in dailies], own, told)
     logged = [(day, document, [_as_kept(each.record, own) for each in document.placed]) for day, document in dailies]
     recent = {_identity(record) for _, _, records in logged for record in records}
     label = f"Long-term memory (MEMORY.md{title}):"
@@ -170,21 +170,28 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
         _add(desk, document, records, label, told, secret=secret, but=set())
 
 
-def _from_archive(desk: Desk, shelf: Shelf, dailies: list[Document], own: dict[str, list[Record]]) -> None:
+def _from_archive(desk: Desk, shelf: Shelf, dailies: list[Document], own: dict[str, list[Record]], told: _Told) -> None:
     """Records that have left MEMORY.md since they were logged count as they left it: with the label they had then."""
-    ids = {each.record.origin.id for document in dailies for each in document.placed if each.record.origin} - set(own)
-    if not ids - {""}:
+    logged = {
+        each.record.origin.id: each.record
+        for document in dailies
+        for each in document.placed
+        if each.record.origin and each.record.origin.id and each.record.origin.id not in own
+    }
+    if not logged:
         return
     try:
-        archive = parsed(desk, read(desk, shelf.archive).text or "")
-    except ByheartError:
-        return
-    for each in archive.placed:
-        origin = each.record.origin
-        if origin is not None and origin.id in ids:
-            # The later copy counts, but a label once strict stays so.
-            earlier = own.get(origin.id, [each.record])[0]
-            own[origin.id] = [earlier if earlier.is_secret else each.record]
+        archive = archived_as(desk, shelf, set(logged))
+    except ByheartError as error:
+        # Nobody can say now whether one of them was labelled secret since.
+        told.notes.append(f"{len(logged)} records of the last days are held back: {error}")
+        strict = Sensitivity.SECRET
+        archive = {
+            id_: replace(each, origin=replace(each.origin, sensitivity=strict))
+            for id_, each in logged.items()
+            if each.origin
+        }
+    own.update({id_: [record] for id_, record in archive.items()})
 
 
 def _as_kept(record: Record, own: dict[str, list[Record]]) -> Record:
@@ -205,7 +212,7 @@ def _document(desk: Desk, place: Place, told: _Told) -> Document:
 
 def _identity(record: Record) -> str:
     origin = record.origin
-    return f"{origin.id if origin else ''} {normalised(record.text)}"
+    return f"{origin.id if origin else ''} {record.text}"
 
 
 def _add(

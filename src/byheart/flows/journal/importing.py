@@ -1,4 +1,4 @@
-"""Bringing many records into a journal at once: one write, in the order they were given, nothing twice."""
+"""Bringing many records into a journal at once: one write, in the order they were given, nothing that is there already."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from byheart.dialects.journal import TEMPLATE, row
 from byheart.domain.errors import ByheartError, Conflict, Refused
+from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope, Value
 from byheart.domain.reports import Imported
 from byheart.domain.results import Finding, Receipt
@@ -66,11 +67,7 @@ def import_records(
         return Imported(receipts=(), skipped=tuple(skipped), passed=passed)
     problems: list[Finding] = []
     with desk.files.locked(root):
-        stored = _stored(desk, root, fit)
-        try:
-            window.trim(desk, shelf_of(desk, root))
-        except ByheartError as error:
-            problems.append(Finding(rule="window", message=f"stored, but the window could not be kept: {error}"))
+        stored = _stored(desk, root, fit, problems)
     return Imported(receipts=tuple(stored), skipped=tuple(skipped), passed=passed, problems=tuple(problems))
 
 
@@ -96,7 +93,7 @@ def _checked(desk: Desk, record: Record, extra: dict[str, object]) -> _Fit:
     return _Fit(checked, more, origin.at is not None)
 
 
-def _stored(desk: Desk, root: Root, fit: list[_Fit]) -> list[Receipt]:
+def _stored(desk: Desk, root: Root, fit: list[_Fit], notes: list[Finding]) -> list[Receipt]:
     shelf = shelf_of(desk, root)
     for _ in range(_ROUNDS):
         snapshot = read(desk, shelf.memory)
@@ -128,7 +125,7 @@ def _stored(desk: Desk, root: Root, fit: list[_Fit]) -> list[Receipt]:
         new = text + joint + "".join(line + newline for line in fresh)
         try:
             desk.files.write(shelf.memory, new, snapshot.digest)
-            _log(desk, shelf, snapshot.text, snapshot.digest, new, len(fresh))
+            notes += _trimmed_and_logged(desk, shelf, snapshot, new, len(fresh))
             return receipts
         except Conflict as conflict:
             last = conflict
@@ -142,26 +139,35 @@ def _renamed(desk: Desk, record: Record, ids: set[str]) -> Record:
     return replace(record, origin=replace(record.origin, id=uuid_of("".join(desk.token() for _ in range(4)))))
 
 
-def _log(desk: Desk, shelf: Shelf, old: str | None, digest: str, new: str, count: int) -> None:
-    """One entry for the whole import: while nothing else has changed, it can be undone as one."""
-    backup = None
-    if old and not holds_secret(desk, old.split("\n")):
-        backup = ledger.back_up(desk, shelf.root, shelf.memory, old)
-    entry = ledger.Entry(
-        id=desk.token(),
-        at=desk.clock().isoformat(timespec="microseconds"),
-        action="imported",
-        dialect=JOURNAL,
-        base=shelf.memory.base,
-        path=shelf.memory.path,
-        before=digest,
-        after=content_digest(new),
-        size=len(new),
-        backup=backup,
-        pieces=[] if old is None else None,
-        note=f"{count} records imported",
-    )
-    ledger.record(desk, shelf.root, entry)
+def _trimmed_and_logged(desk: Desk, shelf: Shelf, before: Snapshot, new: str, count: int) -> list[Finding]:
+    """Keep to the window, and log the whole import as one entry; what could not be done, since the records are stored."""
+    problems, trimmed, backup = [], 0, None
+    try:
+        trimmed = window.trim(desk, shelf)
+    except ByheartError as error:
+        problems.append(Finding(rule="window", message=f"stored, but the window could not be kept: {error}"))
+    try:
+        if before.text and not trimmed and not holds_secret(desk, before.text.split("\n")):
+            backup = ledger.back_up(desk, shelf.root, shelf.memory, before.text)
+        entry = ledger.Entry(
+            id=desk.token(),
+            at=desk.clock().isoformat(timespec="microseconds"),
+            action="imported",
+            dialect=JOURNAL,
+            base=shelf.memory.base,
+            path=shelf.memory.path,
+            before=before.digest,
+            after=content_digest(new),
+            size=len(new),
+            backup=backup,
+            # What the window has taken out since cannot be put back by undoing this.
+            pieces=[] if before.text is None and not trimmed else None,
+            note=f"{count} records imported",
+        )
+        ledger.record(desk, shelf.root, entry)
+    except ByheartError as error:
+        problems.append(Finding(rule="log", message=f"stored, but the log could not be written: {error}"))
+    return problems
 
 
 def _said(record: Record) -> tuple[str, ...]:

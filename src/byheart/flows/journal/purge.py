@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from byheart.domain.changes import Change, Drop, Replace, spliced
 from byheart.domain.documents import Document
-from byheart.domain.errors import Ambiguous, ByheartError, Conflict
+from byheart.domain.errors import ByheartError, Conflict
 from byheart.domain.journal import COMPACTION
 from byheart.domain.records import Record
-from byheart.domain.results import Hit
 from byheart.domain.roots import Place, Root
 from byheart.flows.desk import JOURNAL, Desk, handle_of
 from byheart.flows.journal.shelf import Shelf, daily_logs, local_day, parsed, read, shelf_of
@@ -26,34 +25,15 @@ _RARE = 12
 
 
 def find(desk: Desk, root: Root, selector: str) -> Record | None:
-    """What a selector names in the journal's other files: a record by id, handle or whole text, or a line of a summary.
-
-    Raises Ambiguous where an id or a handle stands for several texts.
-    """
+    """What a selector names in the journal's other files: a record by id, handle or whole text, or a line of a summary."""
     shelf = shelf_of(desk, root)
     wanted = normalised(selector)
-    found: dict[str, tuple[Record, Place, int]] = {}
     for place in (*daily_logs(desk, shelf), shelf.archive):
-        for each in _document(desk, place).placed:
+        for each in reversed(_document(desk, place).placed):
             origin = each.record.origin
             names = (origin.id, handle_of(root.scope, JOURNAL, origin.id, each.record.text)) if origin else ()
             if selector in names or (wanted and normalised(each.record.text) == wanted):
-                found.setdefault(normalised(each.record.text), (each.record, place, each.line))
-    if len(found) > 1:
-        hits = [
-            Hit(
-                id=f"{place.path}:{line}",
-                record=record,
-                scope=root.scope,
-                dialect=JOURNAL,
-                path=str(place),
-                line=line,
-            )
-            for record, place, line in found.values()
-        ]
-        raise Ambiguous(selector, hits)
-    if found:
-        return next(iter(found.values()))[0]
+                return each.record
     summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(desk, shelf)}
     return Record(text=selector) if len(wanted) >= _RARE and wanted in summed else None
 
@@ -83,17 +63,23 @@ def _document(desk: Desk, place: Place) -> Document:
 def purge(desk: Desk, root: Root, record: Record) -> tuple[int, list[str]]:
     """Take a forgotten record out of every other file of the journal; how many held it, and which could not be cleared.
 
-    A record goes where it has this text; one sentence of it only from summaries, which are made of sentences. What a person
-    wrote stays. The root is locked.
+    A record goes where it has this text, or this id: an earlier wording of it is no less forgotten. One sentence of it goes
+    only from summaries, which are made of sentences. What a person wrote stays. The root is locked.
     """
     shelf = shelf_of(desk, root)
     whole = normalised(record.text)
+    id_ = record.origin.id if record.origin else ""
+    same = [
+        each for each in _document(desk, shelf.memory).placed if each.record.origin and each.record.origin.id == id_
+    ]
+    # An id that several records share names none of them.
+    name = id_ if id_ and len({each.record.text for each in same}) < 2 else None
     said = {whole, *(normalised(each) for each in sentences(record.text) if len(each) >= _TELLING)}
     count, failures = 0, []
     for place in (*daily_logs(desk, shelf), shelf.archive, shelf.memory):
         try:
             # The record itself leaves MEMORY.md by the one path that all changes take.
-            count += _without(desk, place, whole, said, only_summaries=place is shelf.memory)
+            count += _without(desk, place, _Mark(whole, name, said), only_summaries=place is shelf.memory)
         except ByheartError as error:
             failures.append(f"{place} could not be cleared: {error}")
     # Blocks that had to leave LONGMEMORY.md stand in the archive as they were.
@@ -130,7 +116,11 @@ def relog(desk: Desk, root: Root, lines: str) -> list[str]:
             at = each.record.origin.at if each.record.origin else None
             place = shelf.daily(local_day(desk, at)) if at else None
             try:
-                if place is not None and desk.files.size(place) and line not in (read(desk, place).text or ""):
+                if (
+                    place is not None
+                    and desk.files.size(place) is not None
+                    and line not in (read(desk, place).text or "")
+                ):
                     desk.files.append(place, line + "\n", None)
             except ByheartError as error:
                 failures.append(f"{place} does not have it again: {error}")
@@ -144,22 +134,32 @@ def unlog(desk: Desk, root: Root, record: Record, *, archive: bool = False) -> l
     shelf = shelf_of(desk, root)
     for place in (*daily_logs(desk, shelf), *([shelf.archive] if archive else [])):
         try:
-            _without(desk, place, normalised(record.text), set(), id_=record.origin.id if record.origin else "")
+            id_ = record.origin.id if record.origin else ""
+            _without(desk, place, _Mark(normalised(record.text), id_, set(), both=True))
         except ByheartError as error:
             failures.append(f"{place} still has it: {error}")
     return failures
 
 
-def _without(
-    desk: Desk, place: Place, whole: str, said: set[str], *, id_: str | None = None, only_summaries: bool = False
-) -> int:
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What is to go: a whole text, or an id, and the sentences that summaries may have taken from it. With `both`, the one
+    last record that has this text and this id."""
+
+    whole: str
+    id: str | None
+    said: set[str]
+    both: bool = False
+
+
+def _without(desk: Desk, place: Place, mark: _Mark, *, only_summaries: bool = False) -> int:
     """Drop what says exactly this from one file, and what it said from summaries there; 1 where there was something."""
     for _ in range(_ROUNDS):
         snapshot = read(desk, place)
         if snapshot.text is None:
             return 0
         document = parsed(desk, snapshot.text)
-        changes = _changes(document, whole, said, id_)
+        changes = _changes(document, mark)
         if only_summaries:
             changes = [each for each in changes if isinstance(each, Replace)]
         if not changes:
@@ -173,18 +173,20 @@ def _without(
     raise last
 
 
-def _changes(document: Document, whole: str, said: set[str], id_: str | None) -> list[Change]:
+def _changes(document: Document, mark: _Mark) -> list[Change]:
     found: list[Change] = []
+    said = mark.said
     for each in document.placed:
         origin = each.record.origin
-        if normalised(each.record.text) == whole and (id_ is None or (origin is not None and origin.id == id_)):
+        text, named = normalised(each.record.text) == mark.whole, origin is not None and origin.id == mark.id
+        if (text and named) if mark.both else (text or named):
             found.append(Drop(old=each, reason=None))
         elif said and origin is not None and origin.category == COMPACTION:
             lines = each.record.text.split("\n")
             kept = [line for line in lines if normalised(line.strip().removeprefix("- ")) not in said]
             if len(kept) < len(lines):
                 found.append(Replace(old=each, new=replace(each.record, text="\n".join(kept))))
-    return found
+    return found[-1:] if mark.both else found
 
 
 def _without_lines(desk: Desk, place: Place, said: set[str]) -> int:
@@ -200,6 +202,8 @@ def _without_lines(desk: Desk, place: Place, said: set[str]) -> int:
 
 def _cleared(piece: str, said: set[str]) -> str:
     lines = piece.splitlines(keepends=True)
-    return "".join(
+    kept = "".join(
         line for line in lines if not (line.startswith("- ") and normalised(line.strip().removeprefix("- ")) in said)
     )
+    # A heading with nothing left below it says nothing.
+    return kept if kept == piece or "\n- " in kept or kept.split("\n", 1)[1].strip() else ""

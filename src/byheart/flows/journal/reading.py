@@ -6,7 +6,11 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.records import Record, Scope
 from byheart.domain.results import Hit
 from byheart.flows.desk import JOURNAL, Desk, cleaned, handle_of, hits, opened, without_secrets
-from byheart.flows.journal.shelf import parsed, read, shelf_of
+from byheart.flows.journal.shelf import Shelf, parsed, read, shelf_of
+from byheart.text.jsonspans import unescaped
+from byheart.text.patterns import deferred
+
+_ID = deferred(r'"id"\s*:\s*"([^"\\]+)"')
 
 
 def read_all(desk: Desk, scope: Scope) -> list[Record]:
@@ -35,27 +39,59 @@ def listing(
     return without_secrets(desk, found[-most:] if most else found)
 
 
-def archived(desk: Desk, scope: Scope) -> list[Hit]:
-    """The records that have left MEMORY.md, as far as they are not in it again; none where the archive cannot be read."""
+def archived(desk: Desk, scope: Scope, letters: set[str]) -> list[Hit]:
+    """The records that have left MEMORY.md and have some of these letters, as far as they are not in it again; none where
+    the archive cannot be read. An archive only grows, so no more of it is taken apart than must be."""
     root = desk.roots[scope]
     place = shelf_of(desk, root).archive
     try:
-        document = parsed(desk, read(desk, place).text or "")
+        text = read(desk, place).text or ""
     except ByheartError:
         return []
-    here = {each.origin.id for each in read_all(desk, scope) if each.origin} if document.placed else set()
-    # Of several copies of one record the strictest label counts.
-    here |= {each.record.origin.id for each in document.placed if each.record.origin and each.record.is_secret}
+    if not text:
+        return []
+    raw = text.split("\n")
+    folded = (unescaped(text) if "\\u" in text else text).casefold().split("\n")
+    found: dict[tuple[str, str], tuple[int, Record]] = {}
+    for number, line in enumerate(folded):
+        if any(each in line for each in letters):
+            for placed in parsed(desk, raw[number]).placed:
+                found[_name(placed.record)] = (number + 1, placed.record)
+    # In the journal again, or labelled secret in another copy: the archive has nothing to say about it.
+    here = {_name(each) for each in read_all(desk, scope)} if found else set()
+    secret = {
+        record.origin.id for _, record in found.values() if record.origin and record.is_secret and record.origin.id
+    }
     return [
         Hit(
-            id=handle_of(scope, JOURNAL, each.record.origin.id if each.record.origin else None, each.record.text),
-            record=each.record,
+            id=handle_of(scope, JOURNAL, record.origin.id if record.origin else None, record.text),
+            record=record,
             scope=scope,
             dialect=JOURNAL,
             path=str(place),
-            line=each.line,
+            line=line,
             note="archived",
         )
-        for each in document.placed
-        if each.record.origin is None or each.record.origin.id not in here
+        for name, (line, record) in found.items()
+        if name not in here and not (record.origin and record.origin.id in secret)
     ]
+
+
+def _name(record: Record) -> tuple[str, str]:
+    return (record.origin.id if record.origin else "", record.text)
+
+
+def archived_as(desk: Desk, shelf: Shelf, ids: set[str]) -> dict[str, Record]:
+    """Records of the archive by id, each as its latest copy has it; but a label that was strict once stays so."""
+    text = read(desk, shelf.archive).text or ""
+    found: dict[str, Record] = {}
+    for match in _ID.finditer(text):
+        if match[1] not in ids:
+            continue
+        start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+        for each in parsed(desk, text[start : end if end >= 0 else len(text)]).placed:
+            origin = each.record.origin
+            if origin is not None and origin.id == match[1]:
+                earlier = found.get(origin.id)
+                found[origin.id] = earlier if earlier is not None and earlier.is_secret else each.record
+    return found

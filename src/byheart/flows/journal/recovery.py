@@ -66,21 +66,20 @@ def forget_run(desk: Desk, root: Root, entry: ledger.Entry) -> list[str]:
             else:
                 desk.files.remove(shelf.long_memory, found.digest)
         elif entry.block:
-            unsummed(desk, shelf, found, entry.block)
-            return [
-                f"{shelf.long_memory} was edited since: its new block is taken out, blocks that went for it are archived"
-            ]
+            out = unsummed(desk, shelf, found, entry.block)
+            what = "its new block is taken out" if out else "its new block is left there"
+            return [f"{shelf.long_memory} was edited since: {what}, and blocks that went for it are in the archive"]
     except ByheartError as error:
         return [f"{shelf.long_memory} could not be put back: {error}"]
     return []
 
 
-def unsummed(desk: Desk, shelf: Shelf, found: Snapshot, digest: str) -> None:
-    """Take one block out of LONGMEMORY.md, if it is there as it was written."""
+def unsummed(desk: Desk, shelf: Shelf, found: Snapshot, digest: str) -> bool:
+    """Take one block out of LONGMEMORY.md, if it is there as it was written; whether it was."""
     pieces = retention.long_memory(found.text or "")
     kept = [piece for _, piece in pieces if content_digest(piece.rstrip("\n") + "\n") != digest]
     if len(kept) == len(pieces):
-        return
+        return False
     if not "".join(kept).strip() or kept == ["# LONGMEMORY\n\n"]:
         desk.files.remove(shelf.long_memory, found.digest)
     else:
@@ -88,3 +87,4 @@ def unsummed(desk: Desk, shelf: Shelf, found: Snapshot, digest: str) -> None:
         # The blank line before the block came with it.
         text = text[:-1] if text.endswith("\n\n") and pieces[-1][1] not in kept else text
         desk.files.write(shelf.long_memory, text, found.digest)
+    return True

@@ -105,6 +105,8 @@ def _fixed(opened: Opened, scopes: Sequence[Scope], as_object: bool) -> int:
             receipt = opened.memory.fix(each)
             done += 1
             frame.note(f"  done{'; undo with: ' + receipt.undo_with if receipt.undo_with else ''}")
+            for each_note in receipt.notes:
+                frame.note(f"  note: {each_note}")
             found, _ = opened.memory.proposals(scopes=scopes)
     made = f"{done} edit{'' if done == 1 else 's'} made"
     frame.note(made if asked else "nothing to propose; byheart check has the rest")
