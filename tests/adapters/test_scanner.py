@@ -313,3 +313,17 @@ def test_small_and_large_texts_give_the_same_findings() -> None:
     for rule, token in TOKENS.items():
         found = {finding.rule for finding in SCANNER.secrets(filler + token + "\n" + filler)}
         assert rule in found, rule
+
+
+@pytest.mark.parametrize(
+    ("text", "flagged"),
+    [
+        ("card 4539 1488 0343 6467", True),
+        ("card 4539-1488-0343-6467.", True),
+        ("4539148803436467", True),
+        ('"id":"69435937-0144-4664-a22e-0af807a737f5"', False),
+        ('"id":"abcd1234-4539-1488-8034-364670000000"', False),
+    ],
+)
+def test_payment_card_is_told_from_a_stretch_of_a_uuid(text: str, flagged: bool) -> None:
+    assert bool(RuleScanner().secrets(text)) == flagged

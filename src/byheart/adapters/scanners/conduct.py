@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from byheart.adapters.scanners.rules import Rule, iban, luhn
 
 _ACT = r"(?:ignore|disregard|forget|override|bypass|discard|neglect|skip)"
@@ -170,14 +172,19 @@ def command_rules() -> list[Rule]:
     ]
 
 
+_HEX_GROUP = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{4,8}-$")
+
+
 def personal_rules() -> list[Rule]:
     """Details that could harm a person if a memory file went astray."""
     return [
         Rule(
             name="personal-payment-card",
-            pattern=r"\b[3-6][0-9]{3}(?:[ -]?[0-9]{4}){2}[ -]?[0-9]{1,7}\b|\b3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5}\b",
+            pattern=r"\b([3-6][0-9]{3}(?:[ -]?[0-9]{4}){2}[ -]?[0-9]{1,7}|3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5})\b(?:-[0-9a-fA-F]{4})?",
+            group=1,
             hints=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-            accept=lambda value, *_: luhn(value),
+            # A stretch of a UUID may have the digits of a card by chance.
+            accept=lambda value, whole, before: luhn(value) and whole == value and not _HEX_GROUP.search(before),
             says="holds a payment card number",
         ),
         Rule(
