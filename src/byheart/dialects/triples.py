@@ -40,11 +40,7 @@ class Triples:
 
     def reparse(self, before: Document, text: str, first: int) -> Document:
         """The same as parsing `text`, which is as it was up to the position `first`; what stands before is not read again."""
-        start = text.rfind("\n", 0, first) + 1
-        placed = [each for each in before.placed if each.end < start]
-        line = text.count("\n", 0, start) + 1
-        problems = [each for each in before.problems if each.line < line]
-        return _parsed(text, start, line, placed, problems)
+        return _parsed(text, *before.above(text, first))
 
     def plan(self, document: Document, changes: Sequence[Change], today: date) -> list[Splice]:
         """New entries become the last lines; a changed one differs only in the fields that changed."""

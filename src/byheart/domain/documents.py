@@ -47,3 +47,11 @@ class Document:
     intact: bool = True
     # What the dialect needs to plan a change; opaque to everyone else.
     layout: object = field(default=None, repr=False, compare=False)
+
+    def above(self, text: str, first: int) -> tuple[int, int, list[Placed], list[Problem]]:
+        """What still holds of a document of lines when its text is as it was up to the position `first`: where to read on,
+        in which line, and the records and problems above that."""
+        start = text.rfind("\n", 0, first) + 1
+        line = text.count("\n", 0, start) + 1
+        placed = [each for each in self.placed if each.end < start]
+        return start, line, placed, [each for each in self.problems if each.line < line]

@@ -85,6 +85,13 @@ class Entry:
 _NAMES = {each.name for each in fields(Entry)}
 
 
+def entry_for(desk: Desk, root: Root, dialect: str, action: str) -> Entry:
+    """A new entry about one of a root's documents, dated now."""
+    place = root.documents[dialect]
+    at = desk.clock().isoformat(timespec="microseconds")
+    return Entry(id=desk.token(), at=at, action=action, dialect=dialect, base=place.base, path=place.path)
+
+
 def entries(desk: Desk, root: Root) -> list[Entry]:
     """The whole log, oldest first; a line that cannot be read is passed over."""
     return [entry for _, entry in _rows(desk.files.read(root.own(LOG)).text or "") if entry is not None]

@@ -220,14 +220,8 @@ def _logged(desk: Desk, root: Root, record: Record, notes: list[str], *, asked: 
     origin = record.origin
     if origin is None or retention.is_checkpoint(record) or (not asked and origin.category in _UNLOGGED):
         return ""
-    place = root.documents[JOURNAL]
-    entry = ledger.Entry(
-        id=desk.token(),
-        at=desk.clock().isoformat(timespec="microseconds"),
-        action="added",
-        dialect=JOURNAL,
-        base=place.base,
-        path=place.path,
+    entry = replace(
+        ledger.entry_for(desk, root, JOURNAL, "added"),
         handle=handle_of(root.scope, JOURNAL, origin.id, record.text),
         turns=[{"was": None, "now": ledger.as_fields(record)}],
     )

@@ -201,7 +201,10 @@ def _carried_out(desk: Desk, shelf: Shelf, plan: Plan, archived: set[str]) -> Co
                     keep(desk, root, replace(begun, unfinished_backup=""))
             raise
         kept = replace(
-            _entry(desk, shelf, current, text),
+            ledger.entry_for(desk, root, JOURNAL, "compacted"),
+            before=current.digest,
+            after=content_digest(text),
+            size=len(text),
             block=content_digest(block) if lengthened else "",
             long_after=lengthened.digest if lengthened else "",
             backup=backup if lasting else None,
@@ -359,20 +362,6 @@ def _roll_back(desk: Desk, shelf: Shelf, old: Snapshot, new: str, backup: str, e
         ) from None
 
 
-def _entry(desk: Desk, shelf: Shelf, before: Snapshot, text: str) -> ledger.Entry:
-    return ledger.Entry(
-        id=desk.token(),
-        at=desk.clock().isoformat(timespec="microseconds"),
-        action="compacted",
-        dialect=JOURNAL,
-        base=shelf.memory.base,
-        path=shelf.memory.path,
-        before=before.digest,
-        after=content_digest(text),
-        size=len(text),
-    )
-
-
 def _finished(desk: Desk, shelf: Shelf, plan: Plan, entry: ledger.Entry, backup: str) -> Compacted:
     """Log the statistics, let go of what is no longer needed, and say how it went. The root is locked."""
     root, notes = shelf.root, []
@@ -405,16 +394,7 @@ def _finished(desk: Desk, shelf: Shelf, plan: Plan, entry: ledger.Entry, backup:
 
 def _log(desk: Desk, root: Root, action: str, note: str) -> None:
     """A line in the log about something that did not happen; a log that cannot be written must not hide the reason."""
-    place = root.documents[JOURNAL]
-    entry = ledger.Entry(
-        id=desk.token(),
-        at=desk.clock().isoformat(timespec="microseconds"),
-        action=action,
-        dialect=JOURNAL,
-        base=place.base,
-        path=place.path,
-        note=desk.scanner.redacted(note),
-    )
+    entry = replace(ledger.entry_for(desk, root, JOURNAL, action), note=desk.scanner.redacted(note))
     try:
         with desk.files.locked(root):
             ledger.record(desk, root, entry)

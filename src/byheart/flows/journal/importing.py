@@ -149,13 +149,8 @@ def _trimmed_and_logged(desk: Desk, shelf: Shelf, before: Snapshot, new: str, co
     try:
         if before.text and not trimmed and not holds_secret(desk, before.text.split("\n")):
             backup = ledger.back_up(desk, shelf.root, shelf.memory, before.text)
-        entry = ledger.Entry(
-            id=desk.token(),
-            at=desk.clock().isoformat(timespec="microseconds"),
-            action="imported",
-            dialect=JOURNAL,
-            base=shelf.memory.base,
-            path=shelf.memory.path,
+        entry = replace(
+            ledger.entry_for(desk, shelf.root, JOURNAL, "imported"),
             before=before.digest,
             after=content_digest(new),
             size=len(new),
