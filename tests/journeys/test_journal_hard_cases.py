@@ -891,6 +891,20 @@ def test_logged_records_are_held_back_when_their_archive_cannot_be_read(bench: B
     assert any("held back" in note for note in found.notes)
 
 
+def test_logged_records_are_held_back_when_memory_md_cannot_be_read(bench: Bench) -> None:
+    add(bench, "The vault is behind the picture")
+    path = journal(bench)
+    path.write_bytes(path.read_bytes().replace(b"private-user", b"secret") + b"\xff\n")
+    found = told(bench, timezone="UTC")
+    assert "vault" not in found.text
+    assert any("held back" in note for note in found.notes)
+
+
+def test_record_of_another_program_without_a_confidence_can_be_appended(bench: Bench) -> None:
+    bench.memory.journal().append({"text": "Theirs", "provenance": {"confidence": None, "timestamp": None}})
+    assert texts(bench.memory.journal().read_all()) == ["Theirs"]
+
+
 @pytest.mark.parametrize("lead", ["- 1. ", "- - ", "## 2) ", "- # "])
 def test_forgotten_sentence_behind_list_marks_leaves_the_summaries(bench: Bench, lead: str) -> None:
     aged(bench, 3, "note")

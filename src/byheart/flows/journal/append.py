@@ -111,7 +111,7 @@ def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, V
         raise BadInput(
             f"{len(text)} characters are too many for one record (at most {MOST_CHARACTERS}); say it shorter"
         )
-    certainty = source.get("confidence", 1)
+    certainty = 1 if source.get("confidence") is None else source["confidence"]
     if isinstance(certainty, bool) or not isinstance(certainty, int | float) or not 0 <= certainty <= 1:
         raise BadInput(f"the confidence {certainty!r} is not a number from 0 to 1")
     labels = [label for label in (raw.get("sensitivity"), given.get("sensitivity")) if label is not None]

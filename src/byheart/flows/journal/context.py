@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from byheart.dialects.journal import TEMPLATE, conceals
 from byheart.domain.documents import Document
-from byheart.domain.errors import ByheartError, Environment, Unnatural
+from byheart.domain.errors import ByheartError, Environment, Unnatural, Unreadable
 from byheart.domain.journal import COMPACTION, Section, Sensitivity, SessionContext
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
@@ -152,13 +152,15 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
     days = [today - timedelta(days=1), today]
     # A log from tomorrow was written by a program that dates its logs in UTC.
     days += [day] if (day := desk.clock().astimezone(UTC).date()) > today else []
+    before = len(told.notes)
     memory = _document(desk, shelf.memory, told)
+    readable = len(told.notes) == before
     own: dict[str, list[Record]] = {}
     for each in memory.placed:
         if each.record.origin is not None and each.record.origin.id:
             own.setdefault(each.record.origin.id, []).append(each.record)
     dailies = [(day, _document(desk, shelf.daily(day), told)) for day in days]
-    _from_archive(desk, shelf, [document for _, document in dailies], own, told)
+    _from_elsewhere(desk, shelf, [document for _, document in dailies], own, told, readable=readable)
     logged = [(day, document, [_as_kept(each.record, own) for each in document.placed]) for day, document in dailies]
     recent = {_identity(record) for _, _, records in logged for record in records}
     label = f"Long-term memory (MEMORY.md{title}):"
@@ -170,8 +172,17 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
         _add(desk, document, records, label, told, secret=secret, but=set())
 
 
-def _from_archive(desk: Desk, shelf: Shelf, dailies: list[Document], own: dict[str, list[Record]], told: _Told) -> None:
-    """Records that have left MEMORY.md since they were logged count as they left it: with the label they had then."""
+def _from_elsewhere(
+    desk: Desk,
+    shelf: Shelf,
+    dailies: list[Document],
+    own: dict[str, list[Record]],
+    told: _Told,
+    *,
+    readable: bool,
+) -> None:
+    """Records that have left MEMORY.md since they were logged count as they left it: with the label they had then. Where
+    MEMORY.md or its archive cannot be read, nobody can say what they are labelled now, so they are held back."""
     logged = {
         each.record.origin.id: each.record
         for document in dailies
@@ -181,9 +192,10 @@ def _from_archive(desk: Desk, shelf: Shelf, dailies: list[Document], own: dict[s
     if not logged:
         return
     try:
+        if not readable:
+            raise Unreadable(str(shelf.memory), "it cannot be read", "mend it and try again")
         archive = archived_as(desk, shelf, set(logged))
     except ByheartError as error:
-        # Nobody can say now whether one of them was labelled secret since.
         told.notes.append(f"{len(logged)} records of the last days are held back: {error}")
         strict = Sensitivity.SECRET
         archive = {
