@@ -1,0 +1,1 @@
+"""Tables for searching; derived from files, and rebuilt when they are gone."""

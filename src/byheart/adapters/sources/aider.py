@@ -1,0 +1,95 @@
+"""aider: one Markdown file a repository, all chats in it one after the other."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from byheart.adapters.sources import lines
+from byheart.adapters.sources.scribe import Scribe
+from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Tally, Touch
+from byheart.text.slugs import short_digest
+
+AGENT = "aider"
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
+_VERSION = re.compile(r"> Aider v(\S+)")
+_APPLIED = re.compile(r"> Applied edit to (.+?)\s*$")
+_COMMIT = re.compile(r"> Commit ([0-9a-f]{7,40}) ")
+_RAN = re.compile(r"> (?:Running|\$) (.+?)\s*$")
+
+
+def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
+    """All chats of one history file; a chat's name comes from its file and when it began."""
+    folder = os.path.dirname(found.path)
+    scribe: Scribe | None = None
+    gathered: list[str] = []
+    mode = ""
+    fenced = False
+    seen: dict[str, int] = {}
+    for line in lines.text(found.path, caps.document_bytes, tally).split("\n"):
+        started = None if fenced else _START.match(line)
+        tally.lines += 1
+        tally.known_lines += 1
+        if started:
+            if scribe:
+                _flush(scribe, mode, gathered)
+                yield from scribe.end()
+            began = started.group(1)
+            seen[began] = seen.get(began, 0) + 1
+            own = f"aider-{began.replace(' ', 'T').replace(':', '')}-{short_digest(folder, began, str(seen[began]))}"
+            scribe = Scribe(Session(id=own, agent=AGENT, path=found.path, cwd=folder))
+            # The file is written in the machine's own time.
+            scribe.seen(datetime.fromisoformat(began).astimezone())
+            mode, gathered = "", []
+            continue
+        if scribe is None:
+            if line.strip():
+                tally.skipped["before the first chat"] += 1
+            continue
+        kind = "user" if line.startswith("####") and not fenced else "tool" if line.startswith("> ") and not fenced else "assistant"
+        if kind == "assistant" and line.startswith("```"):
+            fenced = not fenced
+        if kind == "assistant" and mode == "user" and not line.strip():
+            continue
+        if kind != mode:
+            _flush(scribe, mode, gathered)
+            yield from scribe.take()
+            mode, gathered, fenced = kind, [], fenced if kind == "assistant" else False
+        gathered.append(line)
+    if scribe:
+        _flush(scribe, mode, gathered)
+        yield from scribe.end()
+    tally.known_bytes = tally.bytes
+
+
+def _flush(scribe: Scribe, mode: str, gathered: list[str]) -> None:
+    if mode == "user":
+        scribe.hear("\n".join(line[4:].strip() for line in gathered), None)
+    elif mode == "assistant":
+        scribe.say("assistant", Speaker.ASSISTANT, "\n".join(gathered), None)
+    elif mode == "tool":
+        _console(scribe, gathered)
+
+
+def _console(scribe: Scribe, gathered: list[str]) -> None:
+    for line in gathered:
+        version, applied, commit, ran = (each.match(line) for each in (_VERSION, _APPLIED, _COMMIT, _RAN))
+        if version:
+            scribe.know(version=version.group(1))
+        if commit:
+            scribe.know(commit=commit.group(1))
+        if applied:
+            _did(scribe, "edit", {"path": applied.group(1)}, (Touch(applied.group(1), How.EDIT),))
+        elif ran:
+            _did(scribe, "bash", {"command": ran.group(1)}, ())
+    text = "\n".join(line[2:].rstrip() for line in gathered)
+    scribe.say("tool", Speaker.TOOL, text, None, synthetic="console")
+
+
+def _did(scribe: Scribe, tool: str, given: dict[str, Any], touches: tuple[Touch, ...]) -> None:
+    call = f"call-{scribe.number}"
+    scribe.call(call, tool, given, None)
+    scribe.answer(call, None, None, touches=touches)

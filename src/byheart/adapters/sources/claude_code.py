@@ -1,0 +1,261 @@
+"""Claude Code: one JSONL file a session, sub-agents in files of their own, a tree of lines by `parentUuid`."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from byheart.adapters.sources.scribe import Scribe
+from byheart.adapters.sources.values import flat, listing, mapping, string, when
+from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
+
+AGENT = "claude-code"
+# Known, and nothing a session is evidence for: the client's own bookkeeping.
+_QUIET = frozenset(
+    """file-history-snapshot file-history-delta last-prompt mode permission-mode pr-link worktree-state frame-link bridge-session
+    queue-operation progress cost-state prompt_snapshot api-request-blob api-request-meta api-request-delta api-request
+    content-replacement result tool_use tool_result rate_limit_event control_request control_response
+    marble-origami-commit marble-origami-snapshot attribution-snapshot speculation-accept tag stream_event
+    session-lock sessionEnd turn_end task-summary tool_use_summary auth_status keep_alive agent-setting agent-color
+    streamlined_text streamlined_tool_use_summary context-collapse relocated started init""".split()
+)
+_PREFIXES = ("api-request", "prompt", "marble-", "file-history", "cost", "bridge-", "frame-", "worktree", "agent-", "attribution")
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary", "agent-name": "agentName"}
+# Attachments whose text a hook wrote; shown, and never taken for the person's.
+_HOOKS = frozenset({"hook_additional_context", "hook_success", "hook_system_message", "hook_blocking_error", "hook_non_blocking_error", "hook_stopped_continuation", "async_hook_response", "hook_permission_decision", "hook_error_during_execution", "hook_cancelled"})
+_BLOCKS = frozenset({"thinking", "redacted_thinking", "fallback", "server_tool_use", "web_search_tool_result", "container_upload", "code_execution_tool_result", "mcp_tool_result", "mcp_tool_use", "text_editor_code_execution_tool_result", "bash_code_execution_tool_result", "compaction", "connector_text", "advisor_tool_result", "tool_search_tool_result"})
+# How far back a rewound conversation is followed.
+_NODES = 10_000
+
+
+def session_of(found: Found) -> Session:
+    """What the file's name says. A sub-agent's file lies below its session's."""
+    stem = os.path.basename(found.path).removesuffix(".jsonl")
+    folder = os.path.dirname(found.path)
+    if os.path.basename(folder) == "subagents" or (stem.startswith("agent-") and len(stem) < 40):
+        owner = os.path.basename(os.path.dirname(folder)) if os.path.basename(folder) == "subagents" else None
+        return Session(id=stem, agent=AGENT, path=found.path, parent=owner)
+    return Session(id=stem, agent=AGENT, path=found.path)
+
+
+class ClaudeReader:
+    """Reads the lines of one file."""
+
+    def __init__(self, found: Found) -> None:
+        self.scribe = Scribe(session_of(found))
+        self._is_agent = self.scribe.session.id.startswith("agent-")
+        self._parents: OrderedDict[int, int] = OrderedDict()
+        self._prompts: dict[int, int] = {}
+        self._tip = 0
+
+    def line(self, value: dict[str, Any]) -> str | None:
+        """Take one line in; the name of its type where that is unknown."""
+        kind = value.get("type")
+        at = when(value.get("timestamp"))
+        self._facts(value, at)
+        if kind == "user":
+            self._user(value, at)
+        elif kind == "assistant":
+            self._assistant(value, at)
+        elif kind == "attachment":
+            self._attachment(mapping(value.get("attachment")), at)
+        elif kind == "system":
+            self._system(value, at)
+        elif kind in _TITLES:
+            self.scribe.know(title=string(value.get(_TITLES[kind])))
+        elif kind not in _QUIET and not (isinstance(kind, str) and kind.startswith(_PREFIXES)):
+            return string(kind) or ("?" + ",".join(sorted(value)[:4]))
+        self._node(value)
+        return None
+
+    def _facts(self, value: dict[str, Any], at: Any) -> None:
+        scribe, branch = self.scribe, string(value.get("gitBranch"))
+        scribe.seen(at)
+        session = scribe.session
+        if session.cwd is None:
+            scribe.know(cwd=string(value.get("cwd")))
+        if (version := value.get("version")) and session.version != version:
+            scribe.know(version=string(version))
+        if branch and branch != "HEAD" and session.branch != branch:
+            scribe.know(branch=branch)
+        owner = value.get("sessionId")
+        if self._is_agent and session.parent is None and isinstance(owner, str):
+            scribe.know(parent=owner)
+
+    def _user(self, value: dict[str, Any], at: Any) -> None:
+        message = value.get("message")
+        content = message.get("content") if isinstance(message, dict) else message
+        side = self._side(value)
+        texts = [content] if isinstance(content, str) else []
+        for block in listing(content):
+            kind = mapping(block).get("type")
+            if kind == "tool_result":
+                self._result(block, value, at)
+            elif isinstance(block, str):
+                texts.append(block)
+            else:
+                texts.append(flat(block))
+        text = "\n".join(part for part in texts if part)
+        if not text.strip():
+            return
+        origin = string(mapping(value.get("origin")).get("kind"))
+        reason = None
+        if value.get("isCompactSummary"):
+            reason = "summary"
+        elif value.get("isMeta") or value.get("isVisibleInTranscriptOnly"):
+            reason = "added by the client"
+        elif value.get("promptSource") == "system" or origin not in ("", "human"):
+            reason = "notice"
+        if reason:
+            self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic=reason, side=side)
+            return
+        before = self._prompt_line(value) if side is None else None
+        number = self.scribe.hear(text, at, side=side)
+        if number is not None and before is not None:
+            self._prompts[before] = number
+
+    def _prompt_line(self, value: dict[str, Any]) -> int | None:
+        """A prompt that hangs on an older place takes back the prompts between there and the last line."""
+        own, parent = _short(value.get("uuid")), _short(value.get("parentUuid"))
+        if not own:
+            return None
+        if parent and parent != self._tip:
+            step, crossed = self._tip, list[int]()
+            for _ in range(_NODES):
+                if step in (0, parent) or step not in self._parents:
+                    break
+                if step in self._prompts:
+                    crossed.append(self._prompts[step])
+                step = self._parents[step]
+            if step == parent and crossed:
+                first = min(crossed)
+                self.scribe.stand(range(first, self.scribe.number + 1), Standing.ROLLED_BACK)
+                self._prompts = {node: number for node, number in self._prompts.items() if number < first}
+        return own
+
+    def _node(self, value: dict[str, Any]) -> None:
+        own = _short(value.get("uuid"))
+        if not own or value.get("isSidechain"):
+            return
+        self._parents[own] = _short(value.get("parentUuid") or value.get("logicalParentUuid"))
+        if len(self._parents) > _NODES:
+            gone, _ = self._parents.popitem(last=False)
+            self._prompts.pop(gone, None)
+        self._tip = own
+
+    def _side(self, value: dict[str, Any]) -> str | None:
+        if self._is_agent:
+            return self.scribe.session.id
+        return string(value.get("agentId")) or "side" if value.get("isSidechain") else None
+
+    def _result(self, block: dict[str, Any], value: dict[str, Any], at: Any) -> None:
+        output = flat(block.get("content"))
+        failed = block.get("is_error")
+        result = value.get("toolUseResult")
+        touches, status = [], None
+        if isinstance(result, dict):
+            path = result.get("filePath")
+            if isinstance(path, str) and path:
+                created = result.get("type") == "create" or (result.get("originalFile") is None and "content" in result)
+                touches.append(Touch(path, How.CREATE if created else How.EDIT))
+            if failed is None and ("stdout" in result or "interrupted" in result):
+                failed = bool(result.get("interrupted"))
+            if "stdout" in result and not failed and not result.get("backgroundTaskId"):
+                status = 0
+        self.scribe.answer(
+            string(block.get("tool_use_id")) or None,
+            output,
+            at,
+            exit=status,
+            failed=failed if isinstance(failed, bool) else None,
+            touches=touches,
+        )
+
+    def _assistant(self, value: dict[str, Any], at: Any) -> None:
+        message = value.get("message")
+        if not isinstance(message, dict):
+            self.scribe.say("assistant", Speaker.ASSISTANT, string(message), at)
+            return
+        side, content = self._side(value), message.get("content")
+        if self.scribe.session.model is None and string(message.get("model")) != "<synthetic>":
+            self.scribe.know(model=string(message.get("model")))
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        notice = "notice" if value.get("isApiErrorMessage") or message.get("model") == "<synthetic>" else None
+        for block in listing(content):
+            kind = mapping(block).get("type")
+            if kind == "text":
+                speaker = Speaker.SYSTEM if notice else Speaker.ASSISTANT
+                self.scribe.say("assistant", speaker, string(block.get("text")), at, synthetic=notice, side=side)
+            elif kind in ("tool_use", "mcp_tool_use", "server_tool_use"):
+                self.scribe.call(string(block.get("id")) or None, string(block.get("name")), block.get("input"), at, side=side)
+            elif kind not in _BLOCKS:
+                self.scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=side)
+
+    def _attachment(self, attachment: dict[str, Any], at: Any) -> None:
+        kind = attachment.get("type")
+        if kind == "queued_command":
+            text = flat(attachment.get("prompt"))
+            if attachment.get("commandMode") in (None, "prompt"):
+                # Typed while the agent was at work: the person's words, though no user line follows.
+                self.scribe.hear(text, at)
+            else:
+                self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic="notice")
+        elif kind in _HOOKS:
+            text = flat(attachment.get("content")) or string(attachment.get("stdout")) or flat(attachment.get("blockingError"))
+            self.scribe.say("attachment", Speaker.SYSTEM, text, at, synthetic="hook")
+
+    def _system(self, value: dict[str, Any], at: Any) -> None:
+        kind = value.get("subtype")
+        if kind == "compact_boundary":
+            self.scribe.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
+        elif kind in ("local_command", "slash_command"):
+            self.scribe.say("system", Speaker.SYSTEM, string(value.get("content")), at, synthetic="command")
+
+    def finish(self) -> None:
+        """Nothing is left to say."""
+
+    def state(self) -> dict[str, Any]:
+        """What has to be remembered to go on later."""
+        return {
+            "scribe": self.scribe.state(),
+            "parents": list(self._parents.items()),
+            "prompts": list(self._prompts.items()),
+            "tip": self._tip,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.scribe.restore(state["scribe"])
+        self._parents = OrderedDict((int(node), int(parent)) for node, parent in state["parents"])
+        self._prompts = {int(node): int(number) for node, number in state["prompts"]}
+        self._tip = int(state["tip"])
+
+
+def _short(uuid: Any) -> int:
+    """A line's id as a number: less to hold, and enough to tell lines of one file apart."""
+    if not isinstance(uuid, str) or not uuid:
+        return 0
+    try:
+        return int(uuid[:18].replace("-", ""), 16)
+    except ValueError:
+        return hash_of(uuid)
+
+
+def hash_of(text: str) -> int:
+    """A stable number for any text."""
+    import hashlib
+
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=7).digest(), "big")
+
+
+def transcripts(folders: list[str]) -> Iterator[str]:
+    """Every session file below the `projects` folders, sub-agents' included."""
+    for folder in folders:
+        for place, below, names in os.walk(folder):
+            below[:] = [name for name in below if name not in ("memory", "tool-results", "node_modules")]
+            for name in names:
+                if name.endswith(".jsonl"):
+                    yield os.path.join(place, name)

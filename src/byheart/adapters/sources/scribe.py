@@ -1,0 +1,209 @@
+"""What all readers share: numbering turns, joining calls with their results, keeping a session's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from byheart.adapters.sources import tools
+from byheart.adapters.sources.values import listed
+from byheart.domain.sessions import Answered, Began, Event, Restood, Said, Session, Speaker, Standing, Tally, Touch, Turn
+from byheart.text.injected import parted
+
+# Calls whose result has not come; a file that never answers must not fill the memory.
+_OPEN_CALLS = 2_000
+_FACTS = ("id", "version", "cwd", "branch", "commit", "remote", "parent", "title", "model", "memory_mode", "closed")
+
+
+class Scribe:
+    """Collects what a reader finds as events."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.number = 0
+        self.standing = Standing.LIVE
+        self._told: Session | None = None
+        self._events: list[Event] = []
+        self._calls: dict[str, tuple[int, bool]] = {}
+
+    def know(self, **facts: Any) -> None:
+        """Better knowledge of the session; what is None or empty changes nothing."""
+        fresh = {key: value for key, value in facts.items() if value not in (None, "") and getattr(self.session, key) != value}
+        if fresh:
+            self.session = replace(self.session, **fresh)
+
+    def know_first(self, **facts: Any) -> None:
+        """The same, for facts that the beginning of a file settles."""
+        self.know(**{key: value for key, value in facts.items() if getattr(self.session, key) in (None, "")})
+
+    def begin(self, session: Session) -> None:
+        """Another session starts in the same file."""
+        self._settle()
+        self.session, self._told = session, None
+        self.number, self._calls = 0, {}
+
+    def seen(self, at: datetime | None) -> None:
+        """Something happened at this time."""
+        if at is None:
+            return
+        session = self.session
+        if session.started is None:
+            self.session = replace(session, started=at, ended=at)
+        elif session.ended is None or at > session.ended:
+            self.session = replace(session, ended=at)
+        elif at < session.started:
+            self.session = replace(session, started=at)
+
+    def say(self, role: str, speaker: Speaker, text: str, at: datetime | None, *, synthetic: str | None = None, side: str | None = None) -> int | None:
+        """A turn that is only text; an empty one is none."""
+        text = text.strip()
+        if not text:
+            return None
+        self._begun()
+        self.number += 1
+        self._events.append(
+            Said(
+                Turn(
+                    number=self.number,
+                    role=role,
+                    speaker=speaker,
+                    text=text,
+                    at=at,
+                    synthetic=synthetic,
+                    side=side,
+                    standing=self.standing,
+                )
+            )
+        )
+        return self.number
+
+    def hear(self, text: str, at: datetime | None, *, role: str = "user", side: str | None = None) -> int | None:
+        """A message under the user's role: the person's words as one turn, what the client added as others. The number of
+        the person's own turn, if there is one."""
+        parts = parted(text)
+        for reason, added in parts.added:
+            self.say(role, Speaker.SYSTEM, added, at, synthetic=reason, side=side)
+        if side is not None:
+            self.say(role, Speaker.ASSISTANT, parts.own, at, synthetic="task for a sub-agent", side=side)
+            return None
+        return self.say(role, Speaker.USER, parts.own, at)
+
+    def call(self, call: str | None, tool: str, arguments: Any, at: datetime | None, *, side: str | None = None, command: str | None = None) -> int:
+        """A tool call, whose result may follow."""
+        self._begun()
+        self.number += 1
+        command = command or tools.command_of(tool, arguments)
+        if call:
+            if len(self._calls) >= _OPEN_CALLS:
+                self._calls.pop(next(iter(self._calls)))
+            self._calls[call] = (self.number, command is not None)
+        self._events.append(
+            Said(
+                Turn(
+                    number=self.number,
+                    role="assistant",
+                    speaker=Speaker.TOOL,
+                    at=at,
+                    side=side,
+                    standing=self.standing,
+                    tool=tool or "tool",
+                    call=call,
+                    arguments=listed(arguments),
+                    command=command,
+                    touches=tools.touches_of(tool, arguments, command),
+                )
+            )
+        )
+        return self.number
+
+    def answer(
+        self,
+        call: str | None,
+        output: str | None,
+        at: datetime | None,
+        *,
+        exit: int | None = None,
+        failed: bool | None = None,
+        touches: Iterable[Touch] = (),
+        tool: str = "tool",
+        keep: bool = False,
+    ) -> None:
+        """A call's result. One without a call stands by itself, so that nothing is lost; `keep` leaves the call open."""
+        self._begun()
+        known = self._calls.get(call or "")
+        if known is None:
+            number, ran = self.call(call, tool, None, at), False
+        else:
+            number, ran = known
+        if not keep and call:
+            self._calls.pop(call, None)
+        if exit is None and ran:
+            exit = tools.exit_of(output)
+        self._events.append(
+            Answered(number=number, output=output, exit=exit, failed=failed, at=at, touches=tuple(touches))
+        )
+
+    def amend(self, number: int, output: str, exit: int, at: datetime | None) -> None:
+        """The true end of a call that had been answered before it was over."""
+        self._events.append(Answered(number=number, output=output, exit=exit, at=at))
+
+    def is_open(self, call: str) -> bool:
+        return call in self._calls
+
+    def stand(self, numbers: Iterable[int], standing: Standing) -> None:
+        """Turns that count no longer, or again."""
+        changed = tuple(numbers)
+        if changed:
+            self._events.append(Restood(changed, standing))
+
+    def take(self) -> list[Event]:
+        """What was found since the last time."""
+        events, self._events = self._events, []
+        return events
+
+    def end(self) -> list[Event]:
+        """What is left at the end of the file."""
+        self._settle()
+        return self.take()
+
+    def _begun(self) -> None:
+        if self._told is None:
+            self._told = self.session
+            self._events.append(Began(self.session))
+
+    def _settle(self) -> None:
+        if self._told is not self.session and self.number:
+            self._told = self.session
+            self._events.append(Began(self.session))
+
+    def state(self) -> dict[str, Any]:
+        """What has to be remembered to go on later."""
+        session = self.session
+        return {
+            "number": self.number,
+            "standing": self.standing.value,
+            "calls": [[call, number, ran] for call, (number, ran) in self._calls.items()],
+            "facts": {name: getattr(session, name) for name in _FACTS},
+            "times": [each.isoformat() if each else None for each in (session.started, session.ended)],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there. Raises KeyError, TypeError or ValueError for a state that is not one."""
+        times = [datetime.fromisoformat(each) if each else None for each in state["times"]]
+        self.session = replace(self.session, **state["facts"], started=times[0], ended=times[1])
+        self._told = self.session if state["number"] else None
+        self.number = int(state["number"])
+        self.standing = Standing(state["standing"])
+        self._calls = {call: (int(number), bool(ran)) for call, number, ran in state["calls"]}
+
+
+def counted(tally: Tally, unknown: str | None, size: int) -> None:
+    """Count a line: known, or unknown under its type's name."""
+    tally.lines += 1
+    if unknown is None:
+        tally.known_lines += 1
+        tally.known_bytes += size
+    else:
+        tally.unknown[unknown[:60]] += 1

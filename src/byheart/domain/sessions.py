@@ -1,0 +1,224 @@
+"""Sessions and turns: what agents' transcripts come to, whichever agent wrote them. Read-only evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+
+class Speaker(StrEnum):
+    """Who really said it, whatever role the client filed it under."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Standing(StrEnum):
+    """Whether a turn counts: what was rolled back, or came along from another session, is no evidence."""
+
+    LIVE = "live"
+    ROLLED_BACK = "rolled-back"
+    COPIED = "copied"
+
+
+class How(StrEnum):
+    """What was done to a file."""
+
+    READ = "read"
+    EDIT = "edit"
+    CREATE = "create"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A file that a turn read or changed."""
+
+    path: str
+    how: How
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One thing that was said or done.
+
+    `role` is what the client wrote, `speaker` who it was. `synthetic` says why a text is not the person's own words.
+    A tool call and its result are one turn; `failed` is the client's own word for a call that went wrong, `side` names
+    the sub-agent that acted. Numbers count from 1, in the order of the file, and never change as a file grows.
+    """
+
+    number: int
+    role: str
+    speaker: Speaker
+    text: str = ""
+    at: datetime | None = None
+    synthetic: str | None = None
+    side: str | None = None
+    standing: Standing = Standing.LIVE
+    tool: str | None = None
+    call: str | None = None
+    arguments: str = ""
+    command: str | None = None
+    touches: tuple[Touch, ...] = ()
+    output: str | None = None
+    exit: int | None = None
+    failed: bool | None = None
+
+    @property
+    def is_evidence(self) -> bool:
+        return self.standing is Standing.LIVE
+
+    @property
+    def is_own_words(self) -> bool:
+        """Whether a person typed this."""
+        return self.speaker is Speaker.USER and self.synthetic is None and self.standing is Standing.LIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session's own facts. `path` is the file it was read from, `project` the identity memory is kept under."""
+
+    id: str
+    agent: str
+    path: str = ""
+    version: str | None = None
+    cwd: str | None = None
+    project: str | None = None
+    branch: str | None = None
+    commit: str | None = None
+    remote: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    parent: str | None = None
+    title: str | None = None
+    model: str | None = None
+    memory_mode: str | None = None
+    closed: bool | None = None
+
+
+# What a reader tells, in order.
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """From here on everything belongs to this session. Told again when its facts become better known."""
+
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A new turn."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The result of a call that was told before."""
+
+    number: int
+    output: str | None
+    exit: int | None = None
+    failed: bool | None = None
+    at: datetime | None = None
+    touches: tuple[Touch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Restood:
+    """Turns that count no longer, or count again."""
+
+    numbers: Sequence[int]
+    standing: Standing
+
+
+Event = Began | Said | Answered | Restood
+
+
+@dataclass(slots=True)
+class Tally:
+    """What reading a file came to: nothing is dropped without being counted."""
+
+    lines: int = 0
+    bytes: int = 0
+    known_lines: int = 0
+    known_bytes: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    mended: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        self.lines += other.lines
+        self.bytes += other.bytes
+        self.known_lines += other.known_lines
+        self.known_bytes += other.known_bytes
+        self.skipped += other.skipped
+        self.unknown += other.unknown
+        self.mended += other.mended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A transcript on this machine, with what tells whether it changed. `part` names one session in a shared store."""
+
+    agent: str
+    path: str
+    size: int
+    modified: int
+    inode: int = 0
+    part: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.path}#{self.part}" if self.part else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where reading ended: how far, the digest of all before it, and what the reader has to remember."""
+
+    offset: int
+    digest: str
+    state: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """Bounds that hold whatever a file is."""
+
+    line_bytes: int = 16_000_000
+    file_bytes: int = 4_000_000_000
+    document_bytes: int = 64_000_000
+    unpacked_bytes: int = 512_000_000
+    rows: int = 500_000
+
+
+class Reading(Protocol):
+    """One pass over a transcript. After the last event `tally` and `mark` stand; `mark` is None where a later pass has
+    to begin anew, and `fresh` is False where this one went on from an earlier mark."""
+
+    fresh: bool
+    tally: Tally
+    mark: Mark | None
+
+    def __iter__(self) -> Iterator[Event]: ...
+
+
+class SessionSource(Protocol):
+    """One agent's transcripts: where they are, and what they say. Nothing in them is ever written."""
+
+    @property
+    def agent(self) -> str: ...
+
+    def found(self) -> Iterator[Found]: ...
+
+    def read(self, found: Found, mark: Mark | None) -> Reading: ...
+
+    def is_active(self, session: Session) -> bool | None: ...
