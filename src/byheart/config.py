@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
+from byheart.domain.sessions import Caps
 
 # importlib.resources would find it too, at the price of 20 ms of imports.
 DEFAULTS = os.path.join(os.path.dirname(__file__), "defaults.toml")
@@ -90,6 +91,12 @@ KEYS: dict[str, Rule] = {
     "journal.experience_max_count": Rule(kind=int, least=1, most=_MANY),
     "journal.inject_experience_context": Rule(kind=bool, narrow="off"),
     "journal.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000, narrow="lower"),
+    "sessions.agents": Rule(kind=str, form="agents' names, separated by commas"),
+    "sessions.folders": Rule(kind=str, form="folders, separated by colons"),
+    "sessions.line_bytes": Rule(kind=int, least=1_000, most=_LONG),
+    "sessions.file_bytes": Rule(kind=int, least=1_000, most=1_000_000_000_000),
+    "sessions.document_bytes": Rule(kind=int, least=1_000, most=_LONG),
+    "sessions.unpacked_bytes": Rule(kind=int, least=1_000, most=10 * _LONG),
     "output.color": Rule(kind=str, choices=("auto", "always", "never")),
 }
 _JOURNAL = JournalSettings.__dataclass_fields__
@@ -121,6 +128,11 @@ class Config:
     def journal(self) -> JournalSettings:
         own = {name: self.values[f"journal.{name}"] for name in _JOURNAL if name != "stale_days"}
         return JournalSettings(**own, stale_days=int(self.number("check.stale_days")))  # type: ignore[arg-type]
+
+    @property
+    def caps(self) -> Caps:
+        names = ("line_bytes", "file_bytes", "document_bytes", "unpacked_bytes")
+        return Caps(**{name: int(self.number(f"sessions.{name}")) for name in names})
 
     def number(self, key: str) -> float:
         return float(self.values[key])

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from byheart import config as settings
 from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
-from byheart.domain.errors import BadInput, ByheartError, Refused
+from byheart.domain.errors import BadInput, ByheartError, Refused, Unwanted
 from byheart.domain.roots import Place
 from byheart.wiring import Opened, Surroundings, place_of
 
 if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
     from byheart.domain.reports import Checkup
+    from byheart.flows.sessions.library import Sessions
 
 # A state file is small; whatever is larger is not one.
 _MOST = 65_536
@@ -55,6 +56,42 @@ def start_upkeep(opened: Opened, around: Surroundings) -> None:
         flags = [word for flag in around.flags for word in ("--set", flag)]
         folder = os.path.abspath(around.folder)
         background.start([*flags, "-C", folder, "journal", "upkeep"], {**around.environment, "BYHEART_CHILD": "1"})
+
+
+def sessions(opened: Opened, around: Surroundings) -> Sessions:
+    """Every agent's sessions on this machine. Raises Unwanted while memory is switched off: an index is a memory too."""
+    from functools import cache
+
+    from byheart.adapters import projects
+    from byheart.adapters.index.sqlite import SqliteIndex
+    from byheart.adapters.scanners.scanner import RuleScanner
+    from byheart.adapters.sources.places import Machine
+    from byheart.adapters.sources.registry import sources
+    from byheart.flows.sessions.library import Sessions
+    from byheart.flows.sessions.refresh import Shelf
+
+    config, home = opened.config, opened.home
+    if not config.flag("memory.enabled"):
+        raise Unwanted("memory is switched off, so no transcript is read; set memory.enabled to true")
+    index = SqliteIndex(os.path.join(home, "state", "index.db"))
+    folders = dict.fromkeys([opened.project.folder, *known_folders(home), *index.folders()])
+    chosen = tuple(around.expanded(each) for each in config.text("sessions.folders").split(os.pathsep) if each.strip())
+    machine = Machine(
+        home=around.environment.get("HOME") or os.path.expanduser("~"),
+        environment=around.environment,
+        projects=tuple(folder for folder in folders if os.path.isdir(folder)),
+    )
+    wanted = [each.strip() for each in config.text("sessions.agents").split(",") if each.strip()]
+    every = [each for each in sources(machine, chosen, config.caps) if not wanted or each.agent in (*wanted, "folder")]
+
+    def has_memory(name: str) -> bool:
+        return os.path.isdir(os.path.join(home, "projects", name))
+
+    @cache
+    def project_of(cwd: str | None, remote: str | None) -> str | None:
+        return projects.identity(cwd, remote, has_memory)
+
+    return Sessions(Shelf(sources=every, index=index, scanner=RuleScanner(), project_of=project_of), around.clock)
 
 
 def schedulers(around: Surroundings) -> list[Scheduler]:
@@ -152,3 +189,23 @@ def checkups(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checku
     identity = project.remote or project.common_folder or project.folder
     found.append(Checkup(subject="project", state="ok", detail=f"{project.id} ({identity})"))
     return found
+
+
+def project_id(opened: Opened, folder: str) -> str:
+    """The identity of the project that a folder belongs to."""
+    from byheart.adapters import projects
+
+    home = opened.home
+    return (
+        projects.identity(
+            os.path.abspath(folder), None, lambda name: os.path.isdir(os.path.join(home, "projects", name))
+        )
+        or ""
+    )
+
+
+def agents() -> tuple[str, ...]:
+    """The names of all agents whose sessions can be read."""
+    from byheart.adapters.sources.registry import AGENTS
+
+    return AGENTS

@@ -42,6 +42,18 @@ def find(folder: str, known: Callable[[str], bool]) -> Project:
     return Project(id=chosen, name=chosen.rsplit("-", 1)[0], folder=top, remote=remote, common_folder=common)
 
 
+def identity(cwd: str | None, remote: str | None, known: Callable[[str], bool]) -> str | None:
+    """The project that a session belonged to: by its folder where that still is, else by its remote, else by its path."""
+    if cwd and os.path.isdir(cwd):
+        return find(cwd, known).id
+    normalised = normalised_remote(remote) if remote else None
+    if normalised:
+        return _named(normalised.rsplit("/", 1)[-1], short_digest("remote", normalised))
+    if not cwd:
+        return None
+    return _named(cwd.replace("\\", "/"), short_digest("path", cwd))
+
+
 def common_name(top: str, common: str | None) -> str:
     """The repository's own folder, also when asked from one of its worktrees."""
     if common and os.path.basename(common) == ".git":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -13,6 +13,23 @@ from byheart.domain.documents import Document
 from byheart.domain.records import Record
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place, Root
+from byheart.domain.sessions import (
+    AgentCount,
+    CommandUse,
+    FileVisit,
+    Found,
+    FoundTurn,
+    KnownFix,
+    Listed,
+    Mark,
+    Session,
+    Stamp,
+    Standing,
+    Tally,
+    Turn,
+    Which,
+)
+from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +98,71 @@ class Dialect(Protocol):
     def recovered(self, text: str) -> str: ...
 
     def key_of(self, record: Record) -> str | None: ...
+
+
+class IndexBatch(Protocol):
+    """What one transcript came to, on its way into the index; all of it gets there, or nothing."""
+
+    def drop(self) -> None: ...
+
+    def session(self, session: Session) -> int: ...
+
+    def turn(self, turn: Turn) -> int: ...
+
+    def copies(self, origins: Sequence[int]) -> set[int]: ...
+
+    def answer(self, number: int, output: str | None, status: int | None, failed: bool | None) -> int | None: ...
+
+    def command_at(self, number: int) -> str | None: ...
+
+    def restand(self, numbers: Sequence[int], standing: Standing) -> None: ...
+
+    def facts(
+        self,
+        commands: Iterable[CommandFact],
+        touches: Iterable[tuple[int, str, str]],
+        errors: Iterable[ErrorFact],
+        remarks: Iterable[Remark],
+    ) -> None: ...
+
+    def steps(self) -> list[Step]: ...
+
+    def fixes(self, fixes: Iterable[FixFact]) -> None: ...
+
+    def counted(self) -> None: ...
+
+    def done(self, modified: int, mark: Mark | None, tally: Tally) -> None: ...
+
+
+class SessionIndex(Protocol):
+    """Sessions and what they show, for searching. Derived: it may be deleted at any time."""
+
+    def stamps(self) -> dict[str, Stamp]: ...
+
+    def mark_of(self, key: str) -> tuple[Mark | None, Tally]: ...
+
+    def batch(self, found: Found) -> AbstractContextManager[IndexBatch]: ...
+
+    def drop(self, keys: Sequence[str]) -> None: ...
+
+    def sessions(self, which: Which, most: int) -> list[Listed]: ...
+
+    def named(self, name: str) -> list[Listed]: ...
+
+    def turns(self, session: Session) -> list[Turn]: ...
+
+    def search(self, words: str, which: Which, most: int) -> list[FoundTurn]: ...
+
+    def uses(self, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]: ...
+
+    def known_fixes(self, words: str, which: Which, most: int) -> list[KnownFix]: ...
+
+    def visits(self, path: str, which: Which, most: int) -> list[FileVisit]: ...
+
+    def counts(self, which: Which) -> list[AgentCount]: ...
+
+    def days(self, which: Which) -> list[tuple[str, str, int]]: ...
+
+    def folders(self) -> list[str]: ...
+
+    def place_of(self, session: Session) -> Found | None: ...

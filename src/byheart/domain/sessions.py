@@ -50,12 +50,14 @@ class Turn:
 
     `role` is what the client wrote, `speaker` who it was. `synthetic` says why a text is not the person's own words.
     A tool call and its result are one turn; `failed` is the client's own word for a call that went wrong, `side` names
-    the sub-agent that acted. Numbers count from 1, in the order of the file, and never change as a file grows.
+    the sub-agent that acted. Numbers count from 1, in the order of the file, and never change as a file grows. `origin`
+    comes from the client's own id: the same in a copy of the turn in another file.
     """
 
     number: int
     role: str
     speaker: Speaker
+    origin: int | None = None
     text: str = ""
     at: datetime | None = None
     synthetic: str | None = None
@@ -222,3 +224,143 @@ class SessionSource(Protocol):
     def read(self, found: Found, mark: Mark | None) -> Reading: ...
 
     def is_active(self, session: Session) -> bool | None: ...
+
+
+# What the index is asked for and gives back.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What a transcript looked like when it was last read, and what reading it came to."""
+
+    size: int
+    modified: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """Which sessions are meant; what is None does not matter."""
+
+    agent: str | None = None
+    project: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str | None = None
+    subagents: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A session in a list: its facts, and what it holds."""
+
+    session: Session
+    turns: int
+    prompts: int
+    commands: int
+    failures: int
+    first: str
+    active: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTurn:
+    """A turn that fits a question, with where it stands."""
+
+    session: Session
+    turn: Turn
+    score: float
+    snippet: str
+
+    @property
+    def cite(self) -> str:
+        return cite(self.session, self.turn.number)
+
+
+def cite(session: Session, number: int) -> str:
+    """How a turn is named: agent, session, number. `byheart sessions show` takes the part before the #."""
+    return f"{session.agent}:{session.id}#{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandUse:
+    """A command as it was run here: how often, how it ended, and where to look."""
+
+    form: str
+    example: str
+    kind: str | None
+    runs: int
+    succeeded: int
+    failed: int
+    last: datetime | None
+    project: str | None
+    cwd: str | None
+    cites: tuple[str, ...]
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFix:
+    """An error that was seen, and what was done before the same thing worked."""
+
+    error: str
+    failed_command: str
+    proof: str
+    passed: bool
+    commands: tuple[str, ...]
+    edited: tuple[str, ...]
+    at: datetime | None
+    project: str | None
+    failed_cite: str
+    fixed_cite: str
+    score: float = 0.0
+    seen: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVisit:
+    """A session that read or changed a file, with what the person had asked for."""
+
+    session: Session
+    path: str
+    how: How
+    times: int
+    first: int
+    last: int
+    at: datetime | None
+    asked: str
+    said: str
+
+    @property
+    def cite(self) -> str:
+        return cite(self.session, self.first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCount:
+    """One agent's share: files, sessions, turns by who said them, and what reading came to."""
+
+    agent: str
+    files: int
+    sessions: int
+    turns: dict[str, int]
+    synthetic: int
+    abandoned: int
+    commands: int
+    errors: int
+    fixes: int
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """What bringing the index up to date came to."""
+
+    files: int
+    read: int
+    grown: int
+    gone: int
+    sessions: int
+    turns: int
+    bytes: int
+    skipped: dict[str, int]

@@ -81,7 +81,17 @@ BLOCKS = {
     "memory_context": "memory",
 }
 # Tags around the person's own words.
-WRAPPERS = ("user_query", "user_input", "user_message", "user_request", "task", "feedback", "answer", "bash-input", "command-args")
+WRAPPERS = (
+    "user_query",
+    "user_input",
+    "user_message",
+    "user_request",
+    "task",
+    "feedback",
+    "answer",
+    "bash-input",
+    "command-args",
+)
 # A text that begins so is the client's from beginning to end.
 _OPENINGS = (
     ("# AGENTS.md instructions", "instructions"),

@@ -49,7 +49,13 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             if line.strip():
                 tally.skipped["before the first chat"] += 1
             continue
-        kind = "user" if line.startswith("####") and not fenced else "tool" if line.startswith("> ") and not fenced else "assistant"
+        kind = (
+            "user"
+            if line.startswith("####") and not fenced
+            else "tool"
+            if line.startswith("> ") and not fenced
+            else "assistant"
+        )
         if kind == "assistant" and line.startswith("```"):
             fenced = not fenced
         if kind == "assistant" and mode == "user" and not line.strip():

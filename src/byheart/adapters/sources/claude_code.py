@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from byheart.adapters.sources.scribe import Scribe
-from byheart.adapters.sources.values import flat, listing, mapping, string, when
+from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, string, when
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
 
 AGENT = "claude-code"
@@ -18,14 +18,57 @@ _QUIET = frozenset(
     queue-operation progress cost-state prompt_snapshot api-request-blob api-request-meta api-request-delta api-request
     content-replacement result tool_use tool_result rate_limit_event control_request control_response
     marble-origami-commit marble-origami-snapshot attribution-snapshot speculation-accept tag stream_event
-    session-lock sessionEnd turn_end task-summary tool_use_summary auth_status keep_alive agent-setting agent-color
+    atis-latch tools-used history-suppression session-meta turn_duration session-lock sessionEnd turn_end task-summary tool_use_summary auth_status keep_alive agent-setting agent-color
     streamlined_text streamlined_tool_use_summary context-collapse relocated started init""".split()
 )
-_PREFIXES = ("api-request", "prompt", "marble-", "file-history", "cost", "bridge-", "frame-", "worktree", "agent-", "attribution")
+_PREFIXES = (
+    "api-request",
+    "prompt",
+    "marble-",
+    "file-history",
+    "cost",
+    "bridge-",
+    "frame-",
+    "worktree",
+    "agent-",
+    "attribution",
+    "artifact-",
+)
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary", "agent-name": "agentName"}
 # Attachments whose text a hook wrote; shown, and never taken for the person's.
-_HOOKS = frozenset({"hook_additional_context", "hook_success", "hook_system_message", "hook_blocking_error", "hook_non_blocking_error", "hook_stopped_continuation", "async_hook_response", "hook_permission_decision", "hook_error_during_execution", "hook_cancelled"})
-_BLOCKS = frozenset({"thinking", "redacted_thinking", "fallback", "server_tool_use", "web_search_tool_result", "container_upload", "code_execution_tool_result", "mcp_tool_result", "mcp_tool_use", "text_editor_code_execution_tool_result", "bash_code_execution_tool_result", "compaction", "connector_text", "advisor_tool_result", "tool_search_tool_result"})
+_HOOKS = frozenset(
+    {
+        "hook_additional_context",
+        "hook_success",
+        "hook_system_message",
+        "hook_blocking_error",
+        "hook_non_blocking_error",
+        "hook_stopped_continuation",
+        "async_hook_response",
+        "hook_permission_decision",
+        "hook_error_during_execution",
+        "hook_cancelled",
+    }
+)
+_BLOCKS = frozenset(
+    {
+        "thinking",
+        "redacted_thinking",
+        "fallback",
+        "server_tool_use",
+        "web_search_tool_result",
+        "container_upload",
+        "code_execution_tool_result",
+        "mcp_tool_result",
+        "mcp_tool_use",
+        "text_editor_code_execution_tool_result",
+        "bash_code_execution_tool_result",
+        "compaction",
+        "connector_text",
+        "advisor_tool_result",
+        "tool_search_tool_result",
+    }
+)
 # How far back a rewound conversation is followed.
 _NODES = 10_000
 
@@ -37,7 +80,7 @@ def session_of(found: Found) -> Session:
     if os.path.basename(folder) == "subagents" or (stem.startswith("agent-") and len(stem) < 40):
         owner = os.path.basename(os.path.dirname(folder)) if os.path.basename(folder) == "subagents" else None
         return Session(id=stem, agent=AGENT, path=found.path, parent=owner)
-    return Session(id=stem, agent=AGENT, path=found.path)
+    return Session(id=named_uuid(stem) or stem, agent=AGENT, path=found.path)
 
 
 class ClaudeReader:
@@ -46,6 +89,7 @@ class ClaudeReader:
     def __init__(self, found: Found) -> None:
         self.scribe = Scribe(session_of(found))
         self._is_agent = self.scribe.session.id.startswith("agent-")
+        self._is_named = self._is_agent or named_uuid(self.scribe.session.id) is not None
         self._parents: OrderedDict[int, int] = OrderedDict()
         self._prompts: dict[int, int] = {}
         self._tip = 0
@@ -54,6 +98,7 @@ class ClaudeReader:
         """Take one line in; the name of its type where that is unknown."""
         kind = value.get("type")
         at = when(value.get("timestamp"))
+        self.scribe.at_line(string(value.get("uuid")))
         self._facts(value, at)
         if kind == "user":
             self._user(value, at)
@@ -81,8 +126,13 @@ class ClaudeReader:
         if branch and branch != "HEAD" and session.branch != branch:
             scribe.know(branch=branch)
         owner = value.get("sessionId")
-        if self._is_agent and session.parent is None and isinstance(owner, str):
-            scribe.know(parent=owner)
+        if isinstance(owner, str) and owner:
+            if self._is_agent and session.parent is None:
+                scribe.know(parent=owner)
+            elif not self._is_named:
+                # A copy under another name still says whose session it is.
+                self._is_named = True
+                scribe.know(id=owner)
 
     def _user(self, value: dict[str, Any], at: Any) -> None:
         message = value.get("message")
@@ -168,7 +218,7 @@ class ClaudeReader:
             string(block.get("tool_use_id")) or None,
             output,
             at,
-            exit=status,
+            status=status,
             failed=failed if isinstance(failed, bool) else None,
             touches=touches,
         )
@@ -190,7 +240,9 @@ class ClaudeReader:
                 speaker = Speaker.SYSTEM if notice else Speaker.ASSISTANT
                 self.scribe.say("assistant", speaker, string(block.get("text")), at, synthetic=notice, side=side)
             elif kind in ("tool_use", "mcp_tool_use", "server_tool_use"):
-                self.scribe.call(string(block.get("id")) or None, string(block.get("name")), block.get("input"), at, side=side)
+                self.scribe.call(
+                    string(block.get("id")) or None, string(block.get("name")), block.get("input"), at, side=side
+                )
             elif kind not in _BLOCKS:
                 self.scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=side)
 
@@ -204,7 +256,11 @@ class ClaudeReader:
             else:
                 self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic="notice")
         elif kind in _HOOKS:
-            text = flat(attachment.get("content")) or string(attachment.get("stdout")) or flat(attachment.get("blockingError"))
+            text = (
+                flat(attachment.get("content"))
+                or string(attachment.get("stdout"))
+                or flat(attachment.get("blockingError"))
+            )
             self.scribe.say("attachment", Speaker.SYSTEM, text, at, synthetic="hook")
 
     def _system(self, value: dict[str, Any], at: Any) -> None:
@@ -224,6 +280,7 @@ class ClaudeReader:
             "parents": list(self._parents.items()),
             "prompts": list(self._prompts.items()),
             "tip": self._tip,
+            "named": self._is_named,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -232,6 +289,7 @@ class ClaudeReader:
         self._parents = OrderedDict((int(node), int(parent)) for node, parent in state["parents"])
         self._prompts = {int(node): int(number) for node, number in state["prompts"]}
         self._tip = int(state["tip"])
+        self._is_named = bool(state["named"])
 
 
 def _short(uuid: Any) -> int:

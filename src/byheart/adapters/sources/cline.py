@@ -10,7 +10,7 @@ from typing import Any
 from byheart.adapters.sources import lines
 from byheart.adapters.sources.lines import Broken
 from byheart.adapters.sources.scribe import Scribe, counted
-from byheart.adapters.sources.values import flat, listing, mapping, string, when
+from byheart.adapters.sources.values import blocks_of, flat, listing, mapping, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
 AGENT = "cline"
@@ -66,14 +66,18 @@ class _Reader:
                 continue
             more, git = mapping(facts.get("metadata")), mapping(mapping(facts.get("metadata")).get("git"))
             know(
-                cwd=string(facts.get("cwd")) or string(facts.get("workspace")) or string(facts.get("cwdOnTaskInitialization")),
+                cwd=string(facts.get("cwd"))
+                or string(facts.get("workspace"))
+                or string(facts.get("cwdOnTaskInitialization")),
                 title=string(more.get("title")) or string(facts.get("task"))[:200],
                 model=string(facts.get("model")) or string(facts.get("modelId")),
                 branch=string(git.get("branch")),
                 remote=string(git.get("url")),
                 parent=string(facts.get("parentTaskId")) or string(facts.get("parent_session_id")),
                 version=string(mapping(more.get("sessionHistoryOrigin")).get("version")),
-                closed=True if facts.get("ended_at") or facts.get("status") in ("completed", "failed", "cancelled") else None,
+                closed=True
+                if facts.get("ended_at") or facts.get("status") in ("completed", "failed", "cancelled")
+                else None,
             )
             self.scribe.seen(when(facts.get("started_at")) or when(facts.get("ts")))
             self.scribe.seen(when(facts.get("ended_at")))
@@ -86,7 +90,7 @@ class _Reader:
         role, content = message.get("role"), message.get("content")
         self._at = when(message.get("ts")) or self._at
         self.scribe.seen(self._at)
-        blocks = [content] if isinstance(content, str) else listing(content)
+        blocks = blocks_of(content)
         if message.get("isSummary"):
             self.scribe.say(str(role), Speaker.SYSTEM, flat(content), self._at, synthetic="summary")
         elif role == "user":
@@ -96,7 +100,12 @@ class _Reader:
                 kind = mapping(block).get("type")
                 if kind in ("tool_use", "tool-call"):
                     given = block.get("input", block.get("args"))
-                    self.scribe.call(string(block.get("id")) or string(block.get("toolCallId")) or None, string(block.get("name")) or string(block.get("toolName")), given, self._at)
+                    self.scribe.call(
+                        string(block.get("id")) or string(block.get("toolCallId")) or None,
+                        string(block.get("name")) or string(block.get("toolName")),
+                        given,
+                        self._at,
+                    )
                 else:
                     self._spoken(flat(block))
         elif role in ("system", "tool"):
@@ -151,7 +160,13 @@ class _Reader:
                 pieces.append(flat(each))
         output = "\n".join(filter(None, pieces)) if pieces else flat(content)
         call = string(block.get("tool_use_id")) or string(block.get("toolCallId")) or None
-        self.scribe.answer(call, output, self._at, failed=bool(failed) if failed is not None else None, tool=string(block.get("name")) or "tool")
+        self.scribe.answer(
+            call,
+            output,
+            self._at,
+            failed=bool(failed) if failed is not None else None,
+            tool=string(block.get("name")) or "tool",
+        )
 
     def _spoken(self, text: str) -> None:
         """What the assistant said, with the tool calls that stand in it as XML."""

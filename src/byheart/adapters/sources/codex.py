@@ -28,13 +28,28 @@ _EVENTS = frozenset(
     realtime_conversation_started realtime_conversation_closed get_history_entry_response mcp_startup_update
     mcp_startup_complete remote_skill_downloaded thread_memory_mode_updated""".split()
 )
-_EVENT_PREFIXES = ("collab_", "codex/event", "turn.", "item.", "thread.", "account/", "realtime_", "hook_", "guardian_", "thread_")
+_EVENT_PREFIXES = (
+    "collab_",
+    "codex/event",
+    "turn.",
+    "item.",
+    "thread.",
+    "account/",
+    "realtime_",
+    "hook_",
+    "guardian_",
+    "thread_",
+)
 _ITEMS = frozenset(
     "reasoning ghost_snapshot compaction compaction_summary context_compaction additional_tools token_count other compaction_trigger".split()
 )
 _QUIET = frozenset("world_state security_risk_score inter_agent_communication_metadata token_usage_record".split())
-_CALLS = frozenset("function_call custom_tool_call local_shell_call tool_search_call web_search_call image_generation_call mcp_call tool_call".split())
-_OUTPUTS = frozenset("function_call_output custom_tool_call_output local_shell_call_output tool_search_output mcp_call_output tool_result".split())
+_CALLS = frozenset(
+    "function_call custom_tool_call local_shell_call tool_search_call web_search_call image_generation_call mcp_call tool_call".split()
+)
+_OUTPUTS = frozenset(
+    "function_call_output custom_tool_call_output local_shell_call_output tool_search_output mcp_call_output tool_result".split()
+)
 _PATCH_HOW = {"add": How.CREATE, "create": How.CREATE, "delete": How.DELETE, "update": How.EDIT}
 _HEADER = re.compile(
     r"\A(?:Script (?:completed|failed|running)[^\n]*\n|Chunk ID:[^\n]*\n|Exit code: (?P<a>-?\d+)[^\n]*\n|Wall time:?[^\n]*\n|"
@@ -88,9 +103,17 @@ class CodexReader:
             self.scribe.know_first(cwd=string(inner.get("cwd")))
             self.scribe.know(model=string(inner.get("model")))
         elif kind == "compacted":
-            self.scribe.say("system", Speaker.SYSTEM, "[the conversation was compacted here]\n" + string(payload.get("message")), at, synthetic="summary")
+            self.scribe.say(
+                "system",
+                Speaker.SYSTEM,
+                "[the conversation was compacted here]\n" + string(payload.get("message")),
+                at,
+                synthetic="summary",
+            )
         elif kind == "inter_agent_communication":
-            self.scribe.say("user", Speaker.SYSTEM, flat(payload.get("content") or payload.get("message")), at, synthetic="notice")
+            self.scribe.say(
+                "user", Speaker.SYSTEM, flat(payload.get("content") or payload.get("message")), at, synthetic="notice"
+            )
         elif kind not in _QUIET:
             return string(kind)
         return None
@@ -116,7 +139,7 @@ class CodexReader:
                 scribe.know(memory_mode=string(meta.get("memory_mode")))
             elif scribe.session.parent and self._own_from is None:
                 # Another session's line: what follows came along with a fork.
-                scribe.standing, self._copying = Standing.COPIED, at or scribe.session.started
+                scribe.standing, self._copying = Standing.COPIED, at or scribe.started
             return
         self._is_first = False
         scribe.seen(when(meta.get("timestamp")))
@@ -128,7 +151,9 @@ class CodexReader:
             version=string(meta.get("cli_version")),
             model=string(meta.get("model")),
             memory_mode=string(meta.get("memory_mode")),
-            parent=string(meta.get("parent_thread_id")) or string(spawned.get("parent_thread_id")) or string(meta.get("forked_from_id")),
+            parent=string(meta.get("parent_thread_id"))
+            or string(spawned.get("parent_thread_id"))
+            or string(meta.get("forked_from_id")),
             title=string(meta.get("thread_name")),
         )
         self._own_from = number(meta.get("subagent_history_start_ordinal"))
@@ -137,7 +162,9 @@ class CodexReader:
     def _git(self, meta: dict[str, Any]) -> None:
         git = mapping(meta.get("git"))
         self.scribe.know(
-            branch=string(git.get("branch")), commit=string(git.get("commit_hash")), remote=string(git.get("repository_url"))
+            branch=string(git.get("branch")),
+            commit=string(git.get("commit_hash")),
+            remote=string(git.get("repository_url")),
         )
 
     def _item(self, item: dict[str, Any], at: datetime | None) -> str | None:
@@ -145,7 +172,9 @@ class CodexReader:
         if kind == "message":
             self._message(item, at)
         elif kind == "agent_message":
-            self.scribe.say("assistant", Speaker.ASSISTANT, flat(item.get("content")), at, synthetic="message between agents")
+            self.scribe.say(
+                "assistant", Speaker.ASSISTANT, flat(item.get("content")), at, synthetic="message between agents"
+            )
         elif kind in _CALLS:
             self._call(str(kind), item, at)
         elif kind in _OUTPUTS:
@@ -194,7 +223,9 @@ class CodexReader:
         return True
 
     def _call(self, kind: str, item: dict[str, Any], at: datetime | None) -> None:
-        name = string(item.get("name")) or string(mapping(item.get("function")).get("name")) or kind.removesuffix("_call")
+        name = (
+            string(item.get("name")) or string(mapping(item.get("function")).get("name")) or kind.removesuffix("_call")
+        )
         space = string(item.get("namespace"))
         given = tools.arguments_of(item.get("arguments"))
         if given is None:
@@ -231,7 +262,15 @@ class CodexReader:
         if waited in self._running and status is not None:
             # The end of a command that was left running: its status belongs to the call that started it.
             self.scribe.amend(self._running.pop(waited), text, status, at)
-        self.scribe.answer(call, text, at, exit=status, failed=ended.get("failed"), touches=ended.get("touches", ()), tool=string(item.get("name")) or "tool")
+        self.scribe.answer(
+            call,
+            text,
+            at,
+            status=status,
+            failed=ended.get("failed"),
+            touches=ended.get("touches", ()),
+            tool=string(item.get("name")) or "tool",
+        )
 
     def _event(self, event: dict[str, Any], at: datetime | None) -> str | None:
         kind = event.get("type")
@@ -280,20 +319,22 @@ class CodexReader:
                 self._end(own, touches=changed, failed=item.get("status") == "failed")
             elif changed:
                 self.scribe.call(own, "apply_patch", None, at)
-                self.scribe.answer(own, string(item.get("stdout")) or None, at, touches=changed, failed=item.get("status") == "failed")
+                self.scribe.answer(
+                    own, string(item.get("stdout")) or None, at, touches=changed, failed=item.get("status") == "failed"
+                )
 
     def _ended(self, call: str, event: dict[str, Any], at: datetime | None) -> None:
         status = number(event.get("exit_code"))
         if self.scribe.is_open(call):
-            self._end(call, exit=status)
+            self._end(call, status=status)
         elif self._scripts and self.scribe.is_open(self._scripts[-1]):
             # A command inside a script: the script's own call stands for it.
             if status is not None and self._ends.get(self._scripts[-1], {}).get("exit") in (None, 0):
-                self._end(self._scripts[-1], exit=status)
+                self._end(self._scripts[-1], status=status)
         elif self._call_turns.get(call) is None and event.get("type") == "CommandExecution":
             given = {"command": event.get("command")}
             self.scribe.call(call, "exec_command", given, at)
-            self.scribe.answer(call, string(event.get("aggregated_output")), at, exit=status)
+            self.scribe.answer(call, string(event.get("aggregated_output")), at, status=status)
 
     def _end(self, call: str, **known: Any) -> None:
         if len(self._ends) > 500:
@@ -354,7 +395,7 @@ def plain_output(raw: Any) -> tuple[str, int | None, str | None]:
         status = number(mapping(raw.get("metadata")).get("exit_code"))
         return flat(raw), number(raw.get("exitCode")) if status is None else status, None
     text = flat(raw)
-    if text.startswith('{"') and '"output"' in text[:4_000_000]:
+    if text.startswith('{"') and '"output"' in text:
         value = mapping(tools.arguments_of(text))
         if "output" in value:
             status = number(mapping(value.get("metadata")).get("exit_code"))

@@ -24,7 +24,11 @@ class CopilotReader:
 
     def __init__(self, found: Found) -> None:
         name = os.path.basename(found.path)
-        own = os.path.basename(os.path.dirname(found.path)) if name == "events.jsonl" else named_uuid(name) or name.removesuffix(".jsonl")
+        own = (
+            os.path.basename(os.path.dirname(found.path))
+            if name == "events.jsonl"
+            else named_uuid(name) or name.removesuffix(".jsonl")
+        )
         self.scribe = Scribe(Session(id=own, agent=AGENT, path=found.path))
         self._starts: dict[str, int] = {}
 
@@ -35,6 +39,7 @@ class CopilotReader:
         scribe.seen(at)
         side = string(value.get("agentId")) or string(data.get("parentToolCallId")) or None
         own = string(value.get("id"))
+        scribe.at_line(own)
         if own:
             self._starts[own] = scribe.number + 1
             if len(self._starts) > 20_000:
@@ -51,9 +56,17 @@ class CopilotReader:
                 scribe.call(call or None, string(data.get("toolName")), data.get("arguments"), at, side=side)
         elif kind == "tool.execution_complete":
             self._result(data, at)
-        elif kind == "session.compaction_complete":
+        else:
+            return self._other(value, kind, data, at, side)
+        return None
+
+    def _other(self, value: dict[str, Any], kind: str, data: dict[str, Any], at: Any, side: str | None) -> str | None:
+        scribe = self.scribe
+        if kind == "session.compaction_complete":
             if data.get("success"):
-                scribe.say("system", Speaker.SYSTEM, string(data.get("summaryContent")), at, synthetic="summary", side=side)
+                scribe.say(
+                    "system", Speaker.SYSTEM, string(data.get("summaryContent")), at, synthetic="summary", side=side
+                )
         elif kind in ("session.title_changed", "session.renamed"):
             scribe.know(title=string(data.get("title")) or string(data.get("name")))
         elif kind == "session.shutdown":
@@ -96,7 +109,9 @@ class CopilotReader:
         self.scribe.say("assistant", Speaker.ASSISTANT, flat(data.get("content")), at, side=side)
         for request in listing(data.get("toolRequests")):
             call = mapping(request)
-            self.scribe.call(string(call.get("toolCallId")) or None, string(call.get("name")), call.get("arguments"), at, side=side)
+            self.scribe.call(
+                string(call.get("toolCallId")) or None, string(call.get("name")), call.get("arguments"), at, side=side
+            )
 
     def _result(self, data: dict[str, Any], at: Any) -> None:
         result, error = mapping(data.get("result")), mapping(data.get("error"))
@@ -113,7 +128,7 @@ class CopilotReader:
             string(data.get("toolCallId")) or None,
             flat(result.get("content")) or string(error.get("message")),
             at,
-            exit=status,
+            status=status,
             failed=not data["success"] if isinstance(data.get("success"), bool) else None,
             touches=edits,
         )
@@ -159,9 +174,16 @@ def chat_message(scribe: Scribe, message: dict[str, Any], at: Any) -> str | None
             function = mapping(each.get("function"))
             from byheart.adapters.sources.tools import arguments_of
 
-            scribe.call(string(each.get("id")) or None, string(function.get("name")), arguments_of(function.get("arguments")), at)
+            scribe.call(
+                string(each.get("id")) or None,
+                string(function.get("name")),
+                arguments_of(function.get("arguments")),
+                at,
+            )
     elif role == "tool":
-        scribe.answer(string(message.get("tool_call_id")) or None, flat(content), at, tool=string(message.get("name")) or "tool")
+        scribe.answer(
+            string(message.get("tool_call_id")) or None, flat(content), at, tool=string(message.get("name")) or "tool"
+        )
     elif role in ("system", "developer"):
         scribe.say(str(role), Speaker.SYSTEM, flat(content), at, synthetic="instructions")
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 from byheart.adapters.sources import lines
 from byheart.adapters.sources.scribe import Scribe
-from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, string, when
+from byheart.adapters.sources.values import blocks_of, flat, mapping, named_uuid, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
 AGENT = "cursor"
@@ -39,11 +39,15 @@ class CursorReader:
         """Take one line in; the name of its type where that is unknown."""
         role, content = value.get("role"), mapping(value.get("message")).get("content", value.get("content"))
         if role not in ("user", "assistant", "system"):
-            return None if value.get("type") in ("turn_ended", "turn_started", "session_started") else string(value.get("type")) or "?"
+            return (
+                None
+                if value.get("type") in ("turn_ended", "turn_started", "session_started")
+                else string(value.get("type")) or "?"
+            )
         at = when(value.get("timestamp"))
         self.scribe.seen(at)
         texts = []
-        for block in [content] if isinstance(content, str) else listing(content):
+        for block in blocks_of(content):
             kind = mapping(block).get("type")
             if kind in _CALLS:
                 self._calls += 1
@@ -75,7 +79,12 @@ class CursorReader:
         if not self.scribe.is_open(own) and self._waiting:
             own = self._waiting.pop(0)
         failed = block.get("is_error")
-        self.scribe.answer(own or None, flat(block.get("content", block.get("result"))), at, failed=failed if isinstance(failed, bool) else None)
+        self.scribe.answer(
+            own or None,
+            flat(block.get("content", block.get("result"))),
+            at,
+            failed=failed if isinstance(failed, bool) else None,
+        )
 
     def finish(self) -> None:
         """Nothing is left to say."""

@@ -14,7 +14,19 @@ from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, 
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 
 AGENT = "gemini"
-_HEADER = frozenset({"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "summary", "directories", "messages", "memoryScratchpad"})
+_HEADER = frozenset(
+    {
+        "sessionId",
+        "projectHash",
+        "startTime",
+        "lastUpdated",
+        "kind",
+        "summary",
+        "directories",
+        "messages",
+        "memoryScratchpad",
+    }
+)
 _ADDED = "<untrusted_context>"
 
 
@@ -125,6 +137,7 @@ def _told(found: Found, history: _History, tally: Tally) -> Iterator[Event]:
     scribe.seen(when(facts.get("lastUpdated")))
     for key, message in history.messages.items():
         scribe.standing = Standing.ROLLED_BACK if key in history.dropped else Standing.LIVE
+        scribe.at_line(string(message.get("id")) if len(string(message.get("id"))) >= 32 else "")
         unknown = _message(scribe, message)
         if unknown:
             tally.unknown[f"message/{unknown}"] += 1
@@ -140,10 +153,14 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
         for part in listing(content):
             if isinstance(part, dict) and "functionResponse" in part:
                 response = mapping(part["functionResponse"])
-                call = string(response.get("id"))
-                if scribe.is_open(call):
-                    scribe.answer(call, _response(response), at)
-        text = "\n".join(_plain(part) for part in (listing(content) or [content]) if not (isinstance(part, dict) and "functionResponse" in part))
+                asked = string(response.get("id"))
+                if scribe.is_open(asked):
+                    scribe.answer(asked, _response(response), at)
+        text = "\n".join(
+            _plain(part)
+            for part in (listing(content) or [content])
+            if not (isinstance(part, dict) and "functionResponse" in part)
+        )
         scribe.hear(text, at)
     elif kind in ("gemini", "model", "assistant"):
         scribe.know(model=string(message.get("model")))
@@ -174,7 +191,11 @@ def _call(scribe: Scribe, call: dict[str, Any], at: Any) -> None:
     own = string(call.get("id")) or f"call-{scribe.number}"
     scribe.call(own, string(call.get("name")), call.get("args"), at)
     status = string(call.get("status"))
-    outputs = [_response(mapping(part["functionResponse"])) for part in listing(call.get("result")) if isinstance(part, dict) and "functionResponse" in part]
+    outputs = [
+        _response(mapping(part["functionResponse"]))
+        for part in listing(call.get("result"))
+        if isinstance(part, dict) and "functionResponse" in part
+    ]
     output = "\n".join(filter(None, outputs)) or flat(call.get("resultDisplay"))
     failed = {"success": False, "error": True, "cancelled": True}.get(status)
     if output or failed is not None:

@@ -48,14 +48,20 @@ class GenericReader:
                     call,
                     flat(value.get("output")) or flat(content),
                     at,
-                    exit=number(value.get("exit")),
+                    status=number(value.get("exit")),
                     failed=failed if isinstance(failed, bool) else None,
                 )
             return None
         if value.get("synthetic") and role == "user":
-            scribe.say("user", Speaker.SYSTEM, flat(content), at, synthetic=string(value["synthetic"]) or "added by the client")
+            scribe.say(
+                "user", Speaker.SYSTEM, flat(content), at, synthetic=string(value["synthetic"]) or "added by the client"
+            )
             return None
-        return chat_message(scribe, {**value, "role": role, "content": content}, at) if role else "?" + ",".join(sorted(mapping(value))[:4])
+        return (
+            chat_message(scribe, {**value, "role": role, "content": content}, at)
+            if role
+            else "?" + ",".join(sorted(mapping(value))[:4])
+        )
 
     def finish(self) -> None:
         """Nothing is left to say."""

@@ -13,7 +13,9 @@ from byheart.adapters.sources.values import flat, listing, mapping, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
 AGENT = "goose"
-_QUIET = frozenset("thinking redactedThinking image toolConfirmationRequest actionRequired systemNotification conversationCompacted contextLengthExceeded summarizationRequested reasoning".split())
+_QUIET = frozenset(
+    "thinking redactedThinking image toolConfirmationRequest actionRequired systemNotification conversationCompacted contextLengthExceeded summarizationRequested reasoning".split()
+)
 
 
 class GooseReader:
@@ -79,7 +81,9 @@ def _result(scribe: Scribe, item: dict[str, Any], at: Any) -> None:
     # The same output is often there twice, once for each audience.
     texts = list(dict.fromkeys(flat(block) for block in blocks))
     failed = result.get("status") == "error" or mapping(value).get("isError") is True
-    scribe.answer(string(item.get("id")) or None, "\n".join(filter(None, texts)) or flat(result.get("error")), at, failed=failed)
+    scribe.answer(
+        string(item.get("id")) or None, "\n".join(filter(None, texts)) or flat(result.get("error")), at, failed=failed
+    )
 
 
 def in_store(path: str) -> Iterator[Found]:
@@ -88,10 +92,18 @@ def in_store(path: str) -> Iterator[Found]:
         with stores.opened(path) as store:
             if not {"sessions", "messages"} <= stores.tables(store):
                 return
-            query = "SELECT s.id, s.updated_at, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) FROM sessions s"
+            query = (
+                "SELECT s.id, s.updated_at, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) FROM sessions s"
+            )
             for own, updated, messages in store.execute(query):
                 at = when(updated)
-                yield Found(agent=AGENT, path=path, part=str(own), size=int(messages or 0), modified=int(at.timestamp()) if at else 0)
+                yield Found(
+                    agent=AGENT,
+                    path=path,
+                    part=str(own),
+                    size=int(messages or 0),
+                    modified=int(at.timestamp()) if at else 0,
+                )
     except Broken:
         status = os.stat(path)
         yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)

@@ -17,8 +17,19 @@ from byheart.domain.sessions import Caps, Tally
 _CHUNK = 1 << 20
 _DECODE = msgspec.json.Decoder().decode
 _HALF = re.compile("[\ud800-\udfff]")
-LONG, BROKEN, DEEP, HALF_LINE, NOT_OBJECT = "line too long", "broken JSON", "nested too deeply", "half a last line", "not an object"
-TOO_LARGE, UNREADABLE, BAD_TEXT, UNPACKED = "file too large", "cannot be read", "bad UTF-8 or Unicode", "unpacks to too much"
+LONG, BROKEN, DEEP, HALF_LINE, NOT_OBJECT = (
+    "line too long",
+    "broken JSON",
+    "nested too deeply",
+    "half a last line",
+    "not an object",
+)
+TOO_LARGE, UNREADABLE, BAD_TEXT, UNPACKED = (
+    "file too large",
+    "cannot be read",
+    "bad UTF-8 or Unicode",
+    "unpacks to too much",
+)
 
 
 class Broken(Exception):
@@ -160,10 +171,11 @@ class Lines:
                     continue
                 self._take(piece[: end + 1])
                 piece, skipping = piece[end + 1 :], False
-            parts = (rest + piece).split(b"\n")
-            rest = parts.pop()
-            for part in parts:
-                self._take(part + b"\n")
+            whole = rest + piece
+            end = whole.rfind(b"\n") + 1
+            self._take(whole[:end])
+            rest = whole[end:]
+            for part in whole[: max(0, end - 1)].split(b"\n"):
                 if len(part) > self._caps.line_bytes:
                     self._skip(LONG)
                 elif part:

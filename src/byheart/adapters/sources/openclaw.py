@@ -41,7 +41,11 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         packed = ", event_zstd" if "event_zstd" in stores.columns(store, "transcript_events") else ", NULL"
         query = f"SELECT event_json{packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
         for plain, blob in stores.rows(store, query, found.part, most=caps.rows):
-            raw = plain.encode("utf-8", "replace") if isinstance(plain, str) else inflated(bytes(blob or b""), caps.line_bytes)
+            raw = (
+                plain.encode("utf-8", "replace")
+                if isinstance(plain, str)
+                else inflated(bytes(blob or b""), caps.line_bytes)
+            )
             if raw is None or len(raw) > caps.line_bytes:
                 tally.lines += 1
                 tally.skipped[lines.UNPACKED if raw is None else lines.LONG] += 1

@@ -22,9 +22,11 @@ def in_store(path: str, agent: str) -> Iterator[Found]:
     """The sessions of a store. One that cannot be read is told as a whole, so that reading it says why."""
     try:
         with stores.opened(path) as store:
-            if not _NEEDED <= stores.tables(store):
+            if not stores.tables(store) >= _NEEDED:
                 return
-            query = "SELECT s.id, s.time_updated, (SELECT count(*) FROM message m WHERE m.session_id = s.id) FROM session s"
+            query = (
+                "SELECT s.id, s.time_updated, (SELECT count(*) FROM message m WHERE m.session_id = s.id) FROM session s"
+            )
             for own, updated, messages in store.execute(query):
                 yield Found(agent=agent, path=path, part=str(own), size=int(messages or 0), modified=int(updated or 0))
     except Broken:
@@ -35,7 +37,7 @@ def in_store(path: str, agent: str) -> Iterator[Found]:
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
     with stores.opened(found.path) as store:
-        if not _NEEDED <= stores.tables(store):
+        if not stores.tables(store) >= _NEEDED:
             raise Broken(stores.CORRUPT)
         row = store.execute("SELECT * FROM session WHERE id = ?", (found.part,)).fetchone()
         if row is None:
@@ -51,7 +53,9 @@ def _rows(store: Any, session: str, caps: Caps, tally: Tally) -> Iterator[Messag
         tally.bytes += len(str(data))
         info = mapping(_json(data, tally))
         parts = []
-        for part_id, part in stores.rows(store, "SELECT id, data FROM part WHERE message_id = ? ORDER BY id", own, most=10_000):
+        for part_id, part in stores.rows(
+            store, "SELECT id, data FROM part WHERE message_id = ? ORDER BY id", own, most=10_000
+        ):
             text = str(part)
             tally.bytes += len(text)
             if len(text) > caps.line_bytes:
@@ -87,13 +91,19 @@ def in_folder(storage: str, agent: str) -> Iterator[Found]:
                 path = os.path.join(place, name)
                 status = os.stat(path)
                 messages = _messages_folder(path, name.removesuffix(".json"))
-                newest = max([status.st_mtime_ns, *(os.stat(each).st_mtime_ns for each in [messages] if os.path.isdir(each))])
+                newest = max(
+                    [status.st_mtime_ns, *(os.stat(each).st_mtime_ns for each in [messages] if os.path.isdir(each))]
+                )
                 yield Found(agent=agent, path=path, size=len(_names(messages)), modified=newest, inode=status.st_ino)
 
 
 def _folders(folder: str) -> list[str]:
     try:
-        return [entry.path for entry in os.scandir(folder) if entry.is_dir() and entry.name not in ("info", "message", "part")]
+        return [
+            entry.path
+            for entry in os.scandir(folder)
+            if entry.is_dir() and entry.name not in ("info", "message", "part")
+        ]
     except OSError:
         return []
 
@@ -116,7 +126,10 @@ def from_folder(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a JSON tree, or a document that `opencode export` wrote."""
     info = mapping(lines.document(found.path, caps, tally))
     if "messages" in info and "info" in info:
-        told = ((mapping(each.get("info")), [mapping(part) for part in listing(each.get("parts"))]) for each in map(mapping, listing(info["messages"])))
+        told = (
+            (mapping(each.get("info")), [mapping(part) for part in listing(each.get("parts"))])
+            for each in map(mapping, listing(info["messages"]))
+        )
         yield from _told(found, mapping(info["info"]), told, tally)
         return
     counted(tally, None, 0)
@@ -173,7 +186,13 @@ def _told(found: Found, info: dict[str, Any], messages: Iterable[Message], tally
             counted(tally, _part(scribe, message, part), 0)
         error = mapping(message.get("error"))
         if error:
-            scribe.say("assistant", Speaker.SYSTEM, flat(mapping(error.get("data")).get("message")) or string(error.get("name")), None, synthetic="notice")
+            scribe.say(
+                "assistant",
+                Speaker.SYSTEM,
+                flat(mapping(error.get("data")).get("message")) or string(error.get("name")),
+                None,
+                synthetic="notice",
+            )
         yield from scribe.take()
     tally.known_bytes = tally.bytes
     yield from scribe.end()
@@ -210,7 +229,12 @@ def _tool(scribe: Scribe, part: dict[str, Any], at: Any) -> None:
     old = mapping(part.get("toolInvocation"))
     state = mapping(part.get("state")) or {"status": "completed", "input": old.get("args"), "output": old.get("result")}
     own = string(part.get("callID")) or string(old.get("toolCallId")) or string(part.get("id")) or None
-    scribe.call(own, string(part.get("tool")) or string(old.get("toolName")), state.get("input"), when(mapping(state.get("time")).get("start")) or at)
+    scribe.call(
+        own,
+        string(part.get("tool")) or string(old.get("toolName")),
+        state.get("input"),
+        when(mapping(state.get("time")).get("start")) or at,
+    )
     status, more = state.get("status"), mapping(state.get("metadata"))
     if status not in ("completed", "error"):
         return
@@ -219,7 +243,7 @@ def _tool(scribe: Scribe, part: dict[str, Any], at: Any) -> None:
         own,
         flat(state.get("output")) or flat(state.get("error")),
         when(mapping(state.get("time")).get("end")) or at,
-        exit=number(more.get("exit")),
+        status=number(more.get("exit")),
         failed=status == "error",
         touches=(Touch(edited, How.EDIT),) if edited else (),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from byheart.adapters.sources import lines
 from byheart.domain.sessions import Caps, Tally
@@ -40,8 +40,8 @@ class _Bounded:
 
 def unpacked(stream: IO[bytes], caps: Caps, tally: Tally) -> Any:
     """A zstd file's content as a stream, at most as many bytes as the caps allow."""
-    options = {zstd.DecompressionParameter.window_log_max: _WINDOW}
-    return _Bounded(zstd.ZstdFile(stream, "rb", options=options), caps.unpacked_bytes, tally)
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _WINDOW}
+    return _Bounded(zstd.ZstdFile(cast(Any, stream), "rb", options=options), caps.unpacked_bytes, tally)
 
 
 def inflated(blob: bytes, most: int) -> bytes | None:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from byheart.adapters.sources.scribe import Scribe
-from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, number, string, when
+from byheart.adapters.sources.values import blocks_of, flat, mapping, named_uuid, number, string, when
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
 
 _QUIET = frozenset(
@@ -35,8 +35,10 @@ class PiReader:
         """Take one entry in; the name of its type where that is unknown."""
         kind, at = value.get("type"), when(value.get("timestamp"))
         self.scribe.seen(at)
+        self.scribe.at_line(f"{value['id']}@{value.get('timestamp')}" if value.get("id") else "")
         if kind == "session":
-            return self._session(value, at)
+            self._session(value)
+            return None
         if kind in ("title", "title_change", "session_info"):
             self.scribe.know(title=string(value.get("title")) or string(value.get("name")))
             if kind == "title":
@@ -46,20 +48,20 @@ class PiReader:
         self._node(value, before)
         return unknown
 
-    def _session(self, value: dict[str, Any], at: Any) -> None:
+    def _session(self, value: dict[str, Any]) -> None:
         parent = string(value.get("parentSession"))
         name = os.path.basename(parent).removesuffix(".jsonl")
         self.scribe.know(
-            id=string(value.get("id")), cwd=string(value.get("cwd")), parent=named_uuid(name) or name.rsplit("_", 1)[-1] or None
+            id=string(value.get("id")),
+            cwd=string(value.get("cwd")),
+            parent=named_uuid(name) or name.rsplit("_", 1)[-1] or None,
         )
 
     def _entry(self, value: dict[str, Any], kind: str, at: Any) -> str | None:
         scribe = self.scribe
         if kind == "message" or (not kind and isinstance(value.get("message"), dict)):
             return self._message(mapping(value.get("message")), at)
-        if kind == "compaction":
-            scribe.say("system", Speaker.SYSTEM, string(value.get("summary")), at, synthetic="summary")
-        elif kind == "branch_summary":
+        if kind == "compaction" or kind == "branch_summary":
             scribe.say("system", Speaker.SYSTEM, string(value.get("summary")), at, synthetic="summary")
         elif kind in ("custom_message", "hookMessage"):
             scribe.say("user", Speaker.SYSTEM, flat(value.get("content")), at, synthetic="extension")
@@ -78,12 +80,18 @@ class PiReader:
         at = at or when(message.get("timestamp"))
         if role == "user":
             if message.get("attribution") not in (None, "user"):
-                scribe.say("user", Speaker.SYSTEM, flat(content), at, synthetic=string(message.get("attribution")) or "extension")
+                scribe.say(
+                    "user",
+                    Speaker.SYSTEM,
+                    flat(content),
+                    at,
+                    synthetic=string(message.get("attribution")) or "extension",
+                )
             else:
                 scribe.hear(flat(content), at)
         elif role == "assistant":
             scribe.know(model=string(message.get("model")))
-            for block in [content] if isinstance(content, str) else listing(content):
+            for block in blocks_of(content):
                 if mapping(block).get("type") in ("toolCall", "tool_use"):
                     given = block.get("arguments", block.get("input"))
                     scribe.call(string(block.get("id")) or None, string(block.get("name")), given, at)
@@ -97,9 +105,11 @@ class PiReader:
             # Run by the person with "!"; the output is theirs to see, and a command all the same.
             call = f"user-{scribe.number}"
             scribe.call(call, "bash", {"command": message.get("command")}, at)
-            scribe.answer(call, string(message.get("output")), at, exit=number(message.get("exitCode")))
+            scribe.answer(call, string(message.get("output")), at, status=number(message.get("exitCode")))
         elif role in ("custom", "hookMessage", "branchSummary", "compactionSummary", "system", "developer"):
-            scribe.say(str(role), Speaker.SYSTEM, flat(content) or string(message.get("summary")), at, synthetic="extension")
+            scribe.say(
+                str(role), Speaker.SYSTEM, flat(content) or string(message.get("summary")), at, synthetic="extension"
+            )
         else:
             return f"message/{role}"
         return None
@@ -117,7 +127,7 @@ class PiReader:
             string(message.get("toolCallId")) or None,
             flat(message.get("content")),
             at,
-            exit=status,
+            status=status,
             failed=failed if isinstance(failed, bool) else None,
             touches=touches,
             tool=tool or "tool",

@@ -100,7 +100,11 @@ def pi(machine: Machine) -> Iterator[Found]:
 
 def oh_my_pi(machine: Machine) -> Iterator[Found]:
     """~/.omp/agent/sessions, profiles, and the XDG folders."""
-    own = machine.variable("PI_CONFIG_DIR", ".omp") if os.path.isabs(machine.environment.get("PI_CONFIG_DIR", "")) else os.path.join(machine.home, machine.environment.get("PI_CONFIG_DIR", "") or ".omp")
+    own = (
+        machine.variable("PI_CONFIG_DIR", ".omp")
+        if os.path.isabs(machine.environment.get("PI_CONFIG_DIR", ""))
+        else os.path.join(machine.home, machine.environment.get("PI_CONFIG_DIR", "") or ".omp")
+    )
     folders = [os.path.join(own, "agent"), os.path.join(machine.data, "omp")]
     folders += [os.path.join(own, "profiles", name, "agent") for name in _names(os.path.join(own, "profiles"))]
     for folder in folders:
@@ -166,8 +170,7 @@ def copilot(machine: Machine) -> Iterator[Found]:
     if state := machine.environment.get("XDG_STATE_HOME", ""):
         folders.append(os.path.join(state, ".copilot"))
     for folder in folders:
-        for found in _files("copilot", os.path.join(folder, "session-state"), ".jsonl", depth=1):
-            yield found
+        yield from _files("copilot", os.path.join(folder, "session-state"), ".jsonl", depth=1)
         yield from _files("copilot", os.path.join(folder, "history-session-state"), ".json", depth=0)
 
 
@@ -246,7 +249,13 @@ def vibe(machine: Machine) -> Iterator[Found]:
     for name in _names(base):
         meta, current = (_file("vibe", os.path.join(base, name, each)) for each in ("meta.json", "CURRENT"))
         if meta and current:
-            yield Found(agent="vibe", path=meta.path, size=meta.size + current.size, modified=max(meta.modified, current.modified), inode=meta.inode)
+            yield Found(
+                agent="vibe",
+                path=meta.path,
+                size=meta.size + current.size,
+                modified=max(meta.modified, current.modified),
+                inode=meta.inode,
+            )
 
 
 def openhands(machine: Machine) -> Iterator[Found]:
@@ -257,7 +266,13 @@ def openhands(machine: Machine) -> Iterator[Found]:
         found = _file("openhands", state) if os.path.isfile(state) else None
         folder = _file("openhands", events)
         if found and folder:
-            yield Found(agent="openhands", path=state, size=len(_names(events)), modified=max(found.modified, folder.modified), inode=found.inode)
+            yield Found(
+                agent="openhands",
+                path=state,
+                size=len(_names(events)),
+                modified=max(found.modified, folder.modified),
+                inode=found.inode,
+            )
 
 
 def swe_agent(machine: Machine) -> Iterator[Found]:

@@ -27,6 +27,7 @@ class QwenReader:
         """Take one line in; the name of its type where that is unknown."""
         kind, at, scribe = value.get("type"), when(value.get("timestamp")), self.scribe
         scribe.seen(at)
+        scribe.at_line(string(value.get("uuid")))
         scribe.know_first(cwd=string(value.get("cwd")))
         scribe.know(version=string(value.get("version")), branch=string(value.get("gitBranch")))
         parts = listing(mapping(value.get("message")).get("parts"))
@@ -37,7 +38,9 @@ class QwenReader:
             for part in parts:
                 call = mapping(mapping(part).get("functionCall"))
                 if call:
-                    scribe.call(string(call.get("id")) or None, string(call.get("name")), call.get("args"), at, side=self._side)
+                    scribe.call(
+                        string(call.get("id")) or None, string(call.get("name")), call.get("args"), at, side=self._side
+                    )
                 else:
                     scribe.say("assistant", Speaker.ASSISTANT, flat(part), at, side=self._side)
         elif kind == "tool_result":
@@ -50,9 +53,13 @@ class QwenReader:
         return None
 
     def _user(self, value: dict[str, Any], parts: list[Any], at: Any) -> None:
-        text = "\n".join(filter(None, (flat(part) for part in parts))) or flat(mapping(value.get("message")).get("content"))
+        text = "\n".join(filter(None, (flat(part) for part in parts))) or flat(
+            mapping(value.get("message")).get("content")
+        )
         if value.get("provenance") not in (None, "real_user"):
-            self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic=string(value["provenance"]) or "notice", side=self._side)
+            self.scribe.say(
+                "user", Speaker.SYSTEM, text, at, synthetic=string(value["provenance"]) or "notice", side=self._side
+            )
         else:
             self.scribe.hear(text, at, side=self._side)
 
@@ -67,7 +74,7 @@ class QwenReader:
                 string(response.get("id")) or string(outcome.get("callId")) or None,
                 flat(body.get("output") or body.get("error")),
                 at,
-                exit=number(shown.get("exitCode")),
+                status=number(shown.get("exitCode")),
                 failed={"success": False, "error": True, "cancelled": True}.get(status),
                 tool=string(response.get("name")) or "tool",
             )

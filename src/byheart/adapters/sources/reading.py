@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
 
@@ -35,11 +35,13 @@ class LineReading:
     """A transcript of JSON lines that only grows."""
 
     def __init__(self, found: Found, mark: Mark | None, caps: Caps, make: Callable[[Found], Reader]) -> None:
-        self.fresh, self.tally, self.mark = True, Tally(), None
+        self.fresh, self.tally = True, Tally()
+        self.mark: Mark | None = None
         self._found, self._caps = found, caps
         self._packed = found.path.endswith(".zst")
         self._reader = make(found)
         self._lines: Lines | None = None
+        self._raw: IO[bytes] | None = None
         self._open()
         if mark is not None and self._lines is not None and not self._packed:
             try:
@@ -102,7 +104,8 @@ class WholeReading:
     """A transcript that is read as a whole, and anew whenever it changed."""
 
     def __init__(self, found: Found, caps: Caps, events: Callable[[Found, Caps, Tally], Iterator[Event]]) -> None:
-        self.fresh, self.tally, self.mark = True, Tally(), None
+        self.fresh, self.tally = True, Tally()
+        self.mark: Mark | None = None
         self._found, self._caps, self._events = found, caps, events
 
     def __iter__(self) -> Iterator[Event]:

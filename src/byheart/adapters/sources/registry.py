@@ -111,7 +111,9 @@ class Source:
         if self.agent == "claude-code":
             return _claude_is_active(self._machine, session)
         if self.agent == "codex":
-            lock = os.path.join(places.codex_home(self._machine), "thread-writer-locks", f"{os.path.basename(session.id)}.lock")
+            lock = os.path.join(
+                places.codex_home(self._machine), "thread-writer-locks", f"{os.path.basename(session.id)}.lock"
+            )
             return _is_held(lock)
         if self.agent == "copilot":
             return _copilot_is_active(session)
@@ -135,7 +137,9 @@ class FolderSource:
         agent = found.agent if found.part else sniffing.agent_of(found.path, self._caps)
         if agent is None:
             return WholeReading(found, self._caps, _nothing)
-        named = Found(agent=agent, path=found.path, size=found.size, modified=found.modified, inode=found.inode, part=found.part)
+        named = Found(
+            agent=agent, path=found.path, size=found.size, modified=found.modified, inode=found.inode, part=found.part
+        )
         return reading(named, mark, self._caps)
 
     def is_active(self, session: Session) -> bool | None:

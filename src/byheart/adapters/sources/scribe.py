@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -9,7 +10,19 @@ from typing import Any
 
 from byheart.adapters.sources import tools
 from byheart.adapters.sources.values import listed
-from byheart.domain.sessions import Answered, Began, Event, Restood, Said, Session, Speaker, Standing, Tally, Touch, Turn
+from byheart.domain.sessions import (
+    Answered,
+    Began,
+    Event,
+    Restood,
+    Said,
+    Session,
+    Speaker,
+    Standing,
+    Tally,
+    Touch,
+    Turn,
+)
 from byheart.text.injected import parted
 
 # Calls whose result has not come; a file that never answers must not fill the memory.
@@ -27,36 +40,65 @@ class Scribe:
         self._told: Session | None = None
         self._events: list[Event] = []
         self._calls: dict[str, tuple[int, bool]] = {}
+        self._first: datetime | None = None
+        self._last: datetime | None = None
+        self._origin = ""
+        self._turns_of = 0
+
+    def at_line(self, origin: str) -> None:
+        """The client's own id of what comes next; empty where it has none."""
+        self._origin, self._turns_of = origin, 0
+
+    def _mark(self) -> int | None:
+        if not self._origin:
+            return None
+        self._turns_of += 1
+        name = f"{self._origin}/{self._turns_of}".encode("utf-8", "replace")
+        return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big", signed=True)
 
     def know(self, **facts: Any) -> None:
         """Better knowledge of the session; what is None or empty changes nothing."""
-        fresh = {key: value for key, value in facts.items() if value not in (None, "") and getattr(self.session, key) != value}
+        session = self.session
+        fresh = {key: value for key, value in facts.items() if value and getattr(session, key) != value}
         if fresh:
-            self.session = replace(self.session, **fresh)
+            self.session = replace(session, **fresh)
 
     def know_first(self, **facts: Any) -> None:
         """The same, for facts that the beginning of a file settles."""
-        self.know(**{key: value for key, value in facts.items() if getattr(self.session, key) in (None, "")})
+        self.know(**{key: value for key, value in facts.items() if not getattr(self.session, key)})
 
     def begin(self, session: Session) -> None:
         """Another session starts in the same file."""
         self._settle()
         self.session, self._told = session, None
         self.number, self._calls = 0, {}
+        self._first = self._last = None
 
     def seen(self, at: datetime | None) -> None:
         """Something happened at this time."""
         if at is None:
             return
-        session = self.session
-        if session.started is None:
-            self.session = replace(session, started=at, ended=at)
-        elif session.ended is None or at > session.ended:
-            self.session = replace(session, ended=at)
-        elif at < session.started:
-            self.session = replace(session, started=at)
+        if self._first is None or self._last is None:
+            self._first = self._last = at
+        elif at > self._last:
+            self._last = at
+        elif at < self._first:
+            self._first = at
 
-    def say(self, role: str, speaker: Speaker, text: str, at: datetime | None, *, synthetic: str | None = None, side: str | None = None) -> int | None:
+    @property
+    def started(self) -> datetime | None:
+        return self._first
+
+    def say(
+        self,
+        role: str,
+        speaker: Speaker,
+        text: str,
+        at: datetime | None,
+        *,
+        synthetic: str | None = None,
+        side: str | None = None,
+    ) -> int | None:
         """A turn that is only text; an empty one is none."""
         text = text.strip()
         if not text:
@@ -69,6 +111,7 @@ class Scribe:
                     number=self.number,
                     role=role,
                     speaker=speaker,
+                    origin=self._mark(),
                     text=text,
                     at=at,
                     synthetic=synthetic,
@@ -90,7 +133,16 @@ class Scribe:
             return None
         return self.say(role, Speaker.USER, parts.own, at)
 
-    def call(self, call: str | None, tool: str, arguments: Any, at: datetime | None, *, side: str | None = None, command: str | None = None) -> int:
+    def call(
+        self,
+        call: str | None,
+        tool: str,
+        arguments: Any,
+        at: datetime | None,
+        *,
+        side: str | None = None,
+        command: str | None = None,
+    ) -> int:
         """A tool call, whose result may follow."""
         self._begun()
         self.number += 1
@@ -105,6 +157,7 @@ class Scribe:
                     number=self.number,
                     role="assistant",
                     speaker=Speaker.TOOL,
+                    origin=self._mark(),
                     at=at,
                     side=side,
                     standing=self.standing,
@@ -124,7 +177,7 @@ class Scribe:
         output: str | None,
         at: datetime | None,
         *,
-        exit: int | None = None,
+        status: int | None = None,
         failed: bool | None = None,
         touches: Iterable[Touch] = (),
         tool: str = "tool",
@@ -139,15 +192,15 @@ class Scribe:
             number, ran = known
         if not keep and call:
             self._calls.pop(call, None)
-        if exit is None and ran:
-            exit = tools.exit_of(output)
+        if status is None and ran:
+            status = tools.exit_of(output)
         self._events.append(
-            Answered(number=number, output=output, exit=exit, failed=failed, at=at, touches=tuple(touches))
+            Answered(number=number, output=output, exit=status, failed=failed, at=at, touches=tuple(touches))
         )
 
-    def amend(self, number: int, output: str, exit: int, at: datetime | None) -> None:
+    def amend(self, number: int, output: str, status: int, at: datetime | None) -> None:
         """The true end of a call that had been answered before it was over."""
-        self._events.append(Answered(number=number, output=output, exit=exit, at=at))
+        self._events.append(Answered(number=number, output=output, exit=status, at=at))
 
     def is_open(self, call: str) -> bool:
         return call in self._calls
@@ -174,7 +227,8 @@ class Scribe:
             self._events.append(Began(self.session))
 
     def _settle(self) -> None:
-        if self._told is not self.session and self.number:
+        self.session = replace(self.session, started=self._first, ended=self._last)
+        if self._told != self.session and self.number:
             self._told = self.session
             self._events.append(Began(self.session))
 
@@ -186,13 +240,13 @@ class Scribe:
             "standing": self.standing.value,
             "calls": [[call, number, ran] for call, (number, ran) in self._calls.items()],
             "facts": {name: getattr(session, name) for name in _FACTS},
-            "times": [each.isoformat() if each else None for each in (session.started, session.ended)],
+            "times": [each.isoformat() if each else None for each in (self._first, self._last)],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there. Raises KeyError, TypeError or ValueError for a state that is not one."""
-        times = [datetime.fromisoformat(each) if each else None for each in state["times"]]
-        self.session = replace(self.session, **state["facts"], started=times[0], ended=times[1])
+        self._first, self._last = [datetime.fromisoformat(each) if each else None for each in state["times"]]
+        self.session = replace(self.session, **state["facts"], started=self._first, ended=self._last)
         self._told = self.session if state["number"] else None
         self.number = int(state["number"])
         self.standing = Standing(state["standing"])

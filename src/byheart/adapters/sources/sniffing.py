@@ -67,11 +67,17 @@ def _lines(path: str) -> str | None:
 
 def _line(value: dict[str, Any], path: str) -> str | None:
     kind = value.get("type")
-    if (kind in _CODEX and "payload" in value) or "record_type" in value or (kind is None and {"id", "timestamp", "instructions"} <= set(value)):
+    if (
+        (kind in _CODEX and "payload" in value)
+        or "record_type" in value
+        or (kind is None and {"id", "timestamp", "instructions"} <= set(value))
+    ):
         return "codex"
     if kind == "title" and "v" in value:
         return "oh-my-pi"
-    if (kind == "session" and "cwd" in value) or ("parentId" in value and kind in ("message", "model_change", "custom")):
+    if (kind == "session" and "cwd" in value) or (
+        "parentId" in value and kind in ("message", "model_change", "custom")
+    ):
         return "openclaw" if "openclaw" in path.lower() else "oh-my-pi" if f"{os.sep}.omp{os.sep}" in path else "pi"
     if "projectHash" in value or "$set" in value:
         return "gemini"
@@ -84,7 +90,9 @@ def _message_line(value: dict[str, Any], kind: Any) -> str | None:
     message = mapping(value.get("message"))
     if kind in ("user", "assistant", "tool_result", "system") and ("parts" in message or "provenance" in value):
         return "qwen"
-    if kind in _CLAUDE and ({"sessionId", "uuid", "leafUuid", "messageId", "parentUuid"} & set(value) or "message" in value):
+    if kind in _CLAUDE and (
+        {"sessionId", "uuid", "leafUuid", "messageId", "parentUuid"} & set(value) or "message" in value
+    ):
         return "claude-code"
     if "role" in value and "content" in message:
         return "cursor"
@@ -92,7 +100,9 @@ def _message_line(value: dict[str, Any], kind: Any) -> str | None:
         return "goose"
     if {"working_dir", "message_count"} <= set(value):
         return "goose"
-    if kind in ("function_call", "function_call_output", "reasoning", "message") and ("call_id" in value or "role" in value or "summary" in value):
+    if kind in ("function_call", "function_call_output", "reasoning", "message") and (
+        "call_id" in value or "role" in value or "summary" in value
+    ):
         return "codex"
     return "generic" if "role" in value or isinstance(value.get("session"), dict) else None
 

@@ -20,9 +20,12 @@ _SESSION = re.compile(r"<!-- (.{1,40}?) Session (\S{1,80}) \(([^)\n]{1,40})\) --
 _HEAD = re.compile(r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^\n]{0,120}?)\))?\*\*_\s*$")
 _WHEN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?:Z| ?[+-]\d\d:?\d\d)?")
 _TOOL = re.compile(r'<tool-use data-tool-type="([^"\n]{0,40})" data-tool-name="([^"\n]{0,100})">')
-_BARE = re.compile(r"(?:<details>\s*)?(?:<summary>)?Tool use: \*\*([^*\n]{1,80})\*\*(?:\s*•\s*([^<\n]{0,300}))?(?:</summary>)?")
+_BARE = re.compile(
+    r"(?:<details>\s*)?(?:<summary>)?Tool use: \*\*([^*\n]{1,80})\*\*(?:\s*•\s*([^<\n]{0,300}))?(?:</summary>)?"
+)
 _TICKED = re.compile(r"`([^`\n]{1,2000})`")
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
+_EDGE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
 _NOISE = re.compile(r"</?(?:details|summary|tool-use|think)[^>\n]{0,200}>")
 
 
@@ -34,9 +37,17 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     name = os.path.basename(found.path)
     head = _SESSION.search(text[:4000])
     folder = os.path.dirname(found.path)
-    cwd = os.path.dirname(os.path.dirname(folder)) if os.path.basename(os.path.dirname(folder)) == ".specstory" else None
+    cwd = (
+        os.path.dirname(os.path.dirname(folder)) if os.path.basename(os.path.dirname(folder)) == ".specstory" else None
+    )
     scribe = Scribe(
-        Session(id=head.group(2) if head else name.removesuffix(".md"), agent=AGENT, path=found.path, cwd=cwd, title=_title(text))
+        Session(
+            id=head.group(2) if head else name.removesuffix(".md"),
+            agent=AGENT,
+            path=found.path,
+            cwd=cwd,
+            title=_title(text),
+        )
     )
     if head:
         scribe.know(version=head.group(1))
@@ -62,12 +73,12 @@ def _messages(text: str, tally: Tally) -> Iterator[tuple[str, str | None, dateti
     for line in text.split("\n"):
         tally.lines += 1
         tally.known_lines += 1
-        mark = re.match(r"\s{0,3}(`{3,}|~{3,})(.*)", line)
+        mark = _EDGE.match(line) if "```" in line or "~~~" in line else None
         if mark and not fence:
             fence = mark.group(1)
         elif mark and fence and mark.group(1).startswith(fence) and not mark.group(2).strip():
             fence = ""
-        head = None if fence else _HEAD.match(line)
+        head = _HEAD.match(line) if not fence and line.startswith("_**") else None
         if head is None:
             gathered.append(line)
             continue
@@ -84,7 +95,9 @@ def _time(text: str) -> datetime | None:
     if not found:
         return None
     spelled = found.group()
-    return when(spelled if not re.search(r" [+-]\d\d:?\d\d$", spelled) else spelled.replace(" +", "+").replace(" -", "-"))
+    return when(
+        spelled if not re.search(r" [+-]\d\d:?\d\d$", spelled) else spelled.replace(" +", "+").replace(" -", "-")
+    )
 
 
 def _message(scribe: Scribe, speaker: str, side: str | None, at: datetime | None, body: str) -> None:
@@ -124,14 +137,23 @@ def _call(scribe: Scribe, kind: str, tool: str, body: str, at: Any, side: str | 
     fences = [html.unescape(each[1]) for each in _FENCE.findall(body[:200_000])]
     given: dict[str, Any] = {}
     subject = ticked[0] if ticked else (label.group(2) or "").split(": ", 1)[-1].strip() if label else ""
-    if kind == "shell" or tool in ("Bash", "exec_command", "shell", "run_terminal_cmd", "run_shell_command", "local_shell"):
+    if kind == "shell" or tool in (
+        "Bash",
+        "exec_command",
+        "shell",
+        "run_terminal_cmd",
+        "run_shell_command",
+        "local_shell",
+    ):
         given["command"] = html.unescape(subject)
     elif subject:
         given["path" if "/" in subject or "." in subject else "input"] = html.unescape(subject)
     call = f"call-{scribe.number}"
     scribe.call(call, tool, given or html.unescape(_clean(head))[:2000], at, side=side)
     output = "\n".join(each.strip("\n") for each in fences)
-    scribe.answer(call, output or None, at, failed=True if "<tool_use_error>" in output or "**Error:**" in body else None)
+    scribe.answer(
+        call, output or None, at, failed=True if "<tool_use_error>" in output or "**Error:**" in body else None
+    )
 
 
 def _clean(text: str) -> str:

@@ -44,7 +44,9 @@ def opened(path: str) -> Iterator[sqlite3.Connection]:
         yield connection
     except sqlite3.OperationalError as error:
         text = str(error)
-        raise Broken(BUSY if "locked" in text or "busy" in text else UNREADABLE if "unable" in text else CORRUPT) from None
+        raise Broken(
+            BUSY if "locked" in text or "busy" in text else UNREADABLE if "unable" in text else CORRUPT
+        ) from None
     except (sqlite3.DatabaseError, OverflowError, MemoryError):
         raise Broken(CORRUPT) from None
     finally:

@@ -10,26 +10,56 @@ import re
 import shlex
 from typing import Any
 
-from byheart.adapters.sources.values import mapping, string
+import msgspec
+
+from byheart.adapters.sources.values import listing, mapping, string
 from byheart.domain.sessions import How, Touch
 
+_DECODE = msgspec.json.Decoder().decode
 _SHELLS = frozenset(
     """bash shell exec exec_command run_shell_command run_command run_commands terminal execute_command local_shell
     local_shell_call powershell shell_command developer__shell run_in_terminal execute_bash cmd run_terminal_cmd
     container.exec unified_exec write_stdin execute_ipython_cell run ipython sh bash_tool command_execution
     run_terminal_command""".split()
 )
-_PATHS = ("file_path", "path", "filePath", "filepath", "target_file", "notebook_path", "file", "absolute_path", "filename", "file_name", "relative_workspace_path", "uri")
+_PATHS = (
+    "file_path",
+    "path",
+    "filePath",
+    "filepath",
+    "target_file",
+    "notebook_path",
+    "file",
+    "absolute_path",
+    "filename",
+    "file_name",
+    "relative_workspace_path",
+    "uri",
+)
 _READS = ("read", "view", "open", "cat", "get_file")
 _WRITES = ("write", "create", "new_file", "save")
 _EDITS = ("edit", "replace", "patch", "insert", "update", "modify", "str_replace", "apply", "append", "diff")
 _DELETES = ("delete", "remove", "unlink")
 _SEARCHES = ("grep", "glob", "search", "list", "ls", "find")
-_EDITOR = {"view": How.READ, "create": How.CREATE, "str_replace": How.EDIT, "insert": How.EDIT, "undo_edit": How.EDIT, "replace": How.EDIT, "edit": How.EDIT, "write": How.CREATE, "read": How.READ}
+_EDITOR = {
+    "view": How.READ,
+    "create": How.CREATE,
+    "str_replace": How.EDIT,
+    "insert": How.EDIT,
+    "undo_edit": How.EDIT,
+    "replace": How.EDIT,
+    "edit": How.EDIT,
+    "write": How.CREATE,
+    "read": How.READ,
+}
 _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.{1,500}?)\s*$", re.MULTILINE)
 _PATCH_HOW = {"Update File": How.EDIT, "Add File": How.CREATE, "Delete File": How.DELETE, "Move to": How.CREATE}
-_READ_COMMAND = re.compile(r"^\s*(?:cat|bat|less|nl(?: -ba)?|head(?: -n? ?\d+)?|tail(?: -n? ?\d+)?|sed -n ['\"]?[\d,$ ]+p['\"]?)\s+(['\"]?)([^\s'\"|&;<>*?$`-][^\s'\"|&;<>*?$`]{0,300})\1(?:\s*\|\s*(?:head|tail|nl|sed)[^|&;]*)?\s*$")
-_SCRIPTED = re.compile(r"""\bcmd["']?\s*:\s*("(?:[^"\\\n]|\\.){1,4000}"|'(?:[^'\\\n]|\\.){1,4000}'|`(?:[^`\\]|\\.){1,4000}`)""")
+_READ_COMMAND = re.compile(
+    r"^\s*(?:cat|bat|less|nl(?: -ba)?|head(?: -n? ?\d+)?|tail(?: -n? ?\d+)?|sed -n ['\"]?[\d,$ ]+p['\"]?)\s+(['\"]?)([^\s'\"|&;<>*?$`-][^\s'\"|&;<>*?$`]{0,300})\1(?:\s*\|\s*(?:head|tail|nl|sed)[^|&;]*)?\s*$"
+)
+_SCRIPTED = re.compile(
+    r"""\bcmd["']?\s*:\s*("(?:[^"\\\n]|\\.){1,4000}"|'(?:[^'\\\n]|\\.){1,4000}'|`(?:[^`\\]|\\.){1,4000}`)"""
+)
 _EXITS = re.compile(
     r"(?:^|\n)\W{0,2}(?:Exit code:?|exit code|Exit Code:|exit status|Process exited with code|Command exited with code|"
     r"The command completed with exit code|Command failed with exit code|Command completed with exit code)\s*:?\s*(-?\d{1,6})\b"
@@ -43,9 +73,11 @@ _MOST_TOUCHED = 40
 def arguments_of(value: Any) -> Any:
     """A call's arguments as a value; agents write them as an object or as JSON in a string."""
     if isinstance(value, str):
+        if not value.startswith("{"):
+            return value
         try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
+            parsed = _DECODE(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
             return value
         return parsed if isinstance(parsed, dict) else value
     return value
@@ -92,7 +124,13 @@ def _unquoted(literal: str) -> str:
 
 def _plain(tool: str) -> str:
     name = tool.lower()
-    return name if name in _SHELLS else name.rsplit(".", 1)[-1].rsplit("__", 1)[-1] if "." in name or "__" in name else name
+    return (
+        name
+        if name in _SHELLS
+        else name.rsplit(".", 1)[-1].rsplit("__", 1)[-1]
+        if "." in name or "__" in name
+        else name
+    )
 
 
 def touches_of(tool: str, arguments: Any, command: str | None) -> tuple[Touch, ...]:
@@ -112,7 +150,7 @@ def touches_of(tool: str, arguments: Any, command: str | None) -> tuple[Touch, .
         return ()
     paths = [given[key] for key in _PATHS if isinstance(given.get(key), str) and given[key]][:1]
     for key in ("files", "paths", "file_paths"):
-        for each in given.get(key) if isinstance(given.get(key), list) else ():
+        for each in listing(given.get(key)):
             paths.append(each if isinstance(each, str) else string(mapping(each).get("path")))
     return tuple(Touch(path, how) for path in dict.fromkeys(paths[:_MOST_TOUCHED]) if path and len(path) < 1000)
 
@@ -121,7 +159,13 @@ def _how(name: str, given: dict[str, Any]) -> How | None:
     order = given.get("command")
     if isinstance(order, str) and order in _EDITOR:
         return _EDITOR[order]
-    for words, how in ((_DELETES, How.DELETE), (_SEARCHES, None), (_READS, How.READ), (_EDITS, How.EDIT), (_WRITES, How.CREATE)):
+    for words, how in (
+        (_DELETES, How.DELETE),
+        (_SEARCHES, None),
+        (_READS, How.READ),
+        (_EDITS, How.EDIT),
+        (_WRITES, How.CREATE),
+    ):
         if any(word in name for word in words):
             return how
     return None

@@ -17,7 +17,9 @@ _OPENHANDS_QUIET = frozenset(
     """null change_agent_state agent_state_changed recall recall_action noop system pause resume delegate_observation
     condensation condensation_request task_tracking loop_detection""".split()
 )
-_OPENHANDS_KINDS = frozenset("SystemPromptEvent ConversationStateUpdateEvent PauseEvent Condensation CondensationRequest CondensationSummaryEvent TokenEvent LLMCompletionLogEvent HookExecutionEvent".split())
+_OPENHANDS_KINDS = frozenset(
+    "SystemPromptEvent ConversationStateUpdateEvent PauseEvent Condensation CondensationRequest CondensationSummaryEvent TokenEvent LLMCompletionLogEvent HookExecutionEvent".split()
+)
 
 
 def sweagent(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
@@ -27,7 +29,9 @@ def sweagent(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     if not history and not steps:
         raise Broken("not a trajectory")
     name = os.path.basename(found.path).rsplit(".", 1)[0]
-    scribe = Scribe(Session(id=name, agent="swe-agent", path=found.path, version=string(whole.get("swe_agent_version")) or None))
+    scribe = Scribe(
+        Session(id=name, agent="swe-agent", path=found.path, version=string(whole.get("swe_agent_version")) or None)
+    )
     waiting: str | None = None
     for index, message in enumerate(map(mapping, history[: caps.rows])):
         waiting = _swe_message(scribe, message, waiting, index)
@@ -48,7 +52,9 @@ def _swe_message(scribe: Scribe, message: dict[str, Any], waiting: str | None, i
     """One message; the call that waits for its result, if there is one now."""
     role, text = message.get("role"), flat(message.get("content"))
     if role == "system" or message.get("is_demo"):
-        scribe.say(str(role), Speaker.SYSTEM, text, None, synthetic="instructions" if role == "system" else "demonstration")
+        scribe.say(
+            str(role), Speaker.SYSTEM, text, None, synthetic="instructions" if role == "system" else "demonstration"
+        )
         return waiting
     if role == "assistant":
         action = string(message.get("action"))
@@ -58,7 +64,14 @@ def _swe_message(scribe: Scribe, message: dict[str, Any], waiting: str | None, i
             return None
         call = string(mapping(calls[0]).get("id")) if calls else ""
         call = call or f"step-{index}"
-        scribe.call(call, "bash", {"command": action.strip()} if action.strip() else tools.arguments_of(mapping(mapping(calls[0]).get("function")).get("arguments")), None)
+        scribe.call(
+            call,
+            "bash",
+            {"command": action.strip()}
+            if action.strip()
+            else tools.arguments_of(mapping(mapping(calls[0]).get("function")).get("arguments")),
+            None,
+        )
         return call
     if waiting:
         scribe.answer(waiting, text, None)
@@ -74,7 +87,10 @@ def openhands(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     if os.path.basename(found.path) == "base_state.json":
         state = mapping(lines.document(found.path, caps, tally))
         workspace = mapping(state.get("workspace"))
-        scribe.know(id=string(state.get("id")) or os.path.basename(os.path.dirname(found.path)), cwd=string(workspace.get("working_dir")))
+        scribe.know(
+            id=string(state.get("id")) or os.path.basename(os.path.dirname(found.path)),
+            cwd=string(workspace.get("working_dir")),
+        )
         scribe.know(closed=True if string(state.get("execution_status")) in ("finished", "error", "stuck") else None)
         events = _event_files(folder, caps, tally)
     else:
@@ -130,10 +146,34 @@ def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
         extras = mapping(event.get("extras"))
         status = number(mapping(extras.get("metadata")).get("exit_code"))
         status = number(extras.get("exit_code")) if status is None else status
-        scribe.answer(str(event.get("cause")), flat(event.get("content")) or string(event.get("message")), at, exit=status, failed=True if observation == "error" else None, tool=str(observation))
+        scribe.answer(
+            str(event.get("cause")),
+            flat(event.get("content")) or string(event.get("message")),
+            at,
+            status=status,
+            failed=True if observation == "error" else None,
+            tool=str(observation),
+        )
     elif action is not None and action not in _OPENHANDS_QUIET:
         scribe.say("assistant", Speaker.ASSISTANT, string(args.get("thought")), at)
-        given = {key: value for key, value in args.items() if key in ("command", "code", "path", "content", "url", "file_text", "old_str", "new_str", "query", "inputs", "agent")}
+        given = {
+            key: value
+            for key, value in args.items()
+            if key
+            in (
+                "command",
+                "code",
+                "path",
+                "content",
+                "url",
+                "file_text",
+                "old_str",
+                "new_str",
+                "query",
+                "inputs",
+                "agent",
+            )
+        }
         if action in ("read", "edit", "write"):
             given.pop("command", None)
         scribe.call(str(event.get("id")), str(action), given, at)
@@ -152,7 +192,9 @@ def _openhands_kind(scribe: Scribe, event: dict[str, Any], kind: str, at: Any) -
     elif kind == "ActionEvent":
         scribe.say("assistant", Speaker.ASSISTANT, flat(event.get("thought")), at)
         action = mapping(event.get("action"))
-        given = {key: value for key, value in action.items() if key != "kind"} or tools.arguments_of(mapping(event.get("tool_call")).get("arguments"))
+        given = {key: value for key, value in action.items() if key != "kind"} or tools.arguments_of(
+            mapping(event.get("tool_call")).get("arguments")
+        )
         scribe.call(string(event.get("tool_call_id")) or None, string(event.get("tool_name")), given, at)
     elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
         seen = mapping(event.get("observation"))
@@ -161,7 +203,14 @@ def _openhands_kind(scribe: Scribe, event: dict[str, Any], kind: str, at: Any) -
         scribe.know_first(cwd=folder)
         failed = True if kind != "ObservationEvent" else seen.get("is_error")
         text = flat(seen.get("content")) or flat(event.get("error")) or string(event.get("rejection_reason"))
-        scribe.answer(string(event.get("tool_call_id")) or None, text, at, exit=status, failed=failed if isinstance(failed, bool) else None, tool=string(event.get("tool_name")) or "tool")
+        scribe.answer(
+            string(event.get("tool_call_id")) or None,
+            text,
+            at,
+            status=status,
+            failed=failed if isinstance(failed, bool) else None,
+            tool=string(event.get("tool_name")) or "tool",
+        )
     elif kind not in _OPENHANDS_KINDS:
         return kind
     return None
@@ -174,12 +223,22 @@ def continue_session(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         raise Broken("not a session")
     own = string(whole.get("sessionId")) or os.path.basename(found.path).removesuffix(".json")
     title, folder = string(whole.get("title")), string(whole.get("workspaceDirectory")).removeprefix("file://")
-    scribe = Scribe(Session(id=own, agent="continue", path=found.path, cwd=folder or None, title=None if title == "Untitled Session" else title or None))
+    scribe = Scribe(
+        Session(
+            id=own,
+            agent="continue",
+            path=found.path,
+            cwd=folder or None,
+            title=None if title == "Untitled Session" else title or None,
+        )
+    )
     for entry in map(mapping, listing(whole["history"])[: caps.rows]):
         at = when(entry.get("timestamp"))
         counted(tally, chat_message(scribe, _camel(mapping(entry.get("message"))), at), 0)
         for state in map(mapping, listing(entry.get("toolCallStates"))):
-            output = "\n".join(filter(None, (flat(mapping(each).get("content")) for each in listing(state.get("output")))))
+            output = "\n".join(
+                filter(None, (flat(mapping(each).get("content")) for each in listing(state.get("output"))))
+            )
             status = string(state.get("status"))
             if status in ("done", "errored", "canceled"):
                 scribe.answer(string(state.get("toolCallId")) or None, output, at, failed=status != "done")
@@ -240,7 +299,9 @@ def _vibe_entry(scribe: Scribe, entry: dict[str, Any]) -> str | None:
         body = mapping(tools.arguments_of(text)) if text.startswith("{") else outcome
         status = number(body.get("returncode"))
         text = flat(body.get("stdout")) + flat(body.get("stderr")) if "stdout" in body else text
-        scribe.answer(call, text, at, exit=status, failed=True if string(state.get("type")) in ("failed", "error") else None)
+        scribe.answer(
+            call, text, at, status=status, failed=True if string(state.get("type")) in ("failed", "error") else None
+        )
     elif kind not in ("reasoning", "notice", "callback", "compaction", "usage"):
         return string(kind) or "?"
     return None

@@ -6,11 +6,14 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from byheart.text.jsonspans import compact
+import msgspec
 
+_ENCODE = msgspec.json.Encoder().encode
 _DEEPEST = 6
 _IMAGES = frozenset({"image", "input_image", "image_url", "local_image", "localImage"})
-_SILENT = frozenset({"thinking", "redacted_thinking", "redactedThinking", "reasoning", "encrypted_content", "signature"})
+_SILENT = frozenset(
+    {"thinking", "redacted_thinking", "redactedThinking", "reasoning", "encrypted_content", "signature"}
+)
 # 1 January 2000 and 2100, in seconds: outside is another unit.
 _EARLIEST, _LATEST = 946_684_800, 4_102_444_800
 
@@ -28,6 +31,11 @@ def mapping(value: Any) -> dict[str, Any]:
 def listing(value: Any) -> list[Any]:
     """A list, or an empty one."""
     return value if isinstance(value, list) else []
+
+
+def blocks_of(content: Any) -> list[Any]:
+    """A message's blocks; a plain text is one."""
+    return [content] if isinstance(content, str) else listing(content)
 
 
 def number(value: Any) -> int | None:
@@ -89,7 +97,9 @@ def flat(content: Any, depth: int = 0) -> str:
     if kind in _SILENT or content.get("thought") is True:
         return ""
     if kind in ("document", "file", "audio", "input_audio"):
-        return f"[{kind}: {string(content.get('filename') or content.get('title') or content.get('mime'))}]".replace(": ]", "]")
+        return f"[{kind}: {string(content.get('filename') or content.get('title') or content.get('mime'))}]".replace(
+            ": ]", "]"
+        )
     if kind == "tool_reference":
         return string(content.get("tool_name"))
     for key in ("text", "content", "output", "result", "message", "output_text", "error"):
@@ -101,8 +111,8 @@ def flat(content: Any, depth: int = 0) -> str:
 def spelled(value: Any) -> str:
     """A value as short JSON; nothing where it cannot be spelled."""
     try:
-        return compact(value)
-    except (ValueError, TypeError, RecursionError):
+        return _ENCODE(value).decode()
+    except (ValueError, TypeError, RecursionError, msgspec.MsgspecError):
         return ""
 
 

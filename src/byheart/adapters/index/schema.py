@@ -1,0 +1,133 @@
+"""The tables of index.db, and opening it. All of it is derived: a version that differs is thrown away and rebuilt."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from byheart.domain.errors import Busy, Unreadable, Unwritable
+
+VERSION = 1
+_TABLES = """
+CREATE TABLE file(
+  key TEXT PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+  inode INTEGER NOT NULL, offset INTEGER, digest TEXT, state BLOB, tally TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE session(
+  n INTEGER PRIMARY KEY, file TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, version TEXT,
+  cwd TEXT, project TEXT, branch TEXT, commit_id TEXT, remote TEXT, started INTEGER, ended INTEGER, parent TEXT,
+  title TEXT, model TEXT, memory_mode TEXT, closed INTEGER, turns INTEGER NOT NULL DEFAULT 0,
+  prompts INTEGER NOT NULL DEFAULT 0, commands INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0,
+  first TEXT NOT NULL DEFAULT '', UNIQUE(file, id)
+);
+CREATE INDEX session_id ON session(id);
+CREATE INDEX session_project ON session(project, ended);
+CREATE INDEX session_ended ON session(ended);
+CREATE TABLE turn(
+  n INTEGER PRIMARY KEY, session INTEGER NOT NULL, number INTEGER NOT NULL, role TEXT NOT NULL, speaker TEXT NOT NULL,
+  synthetic TEXT, side TEXT, standing TEXT NOT NULL, at INTEGER, tool TEXT, text TEXT NOT NULL, command TEXT,
+  arguments TEXT NOT NULL, output TEXT, exit INTEGER, failed INTEGER, origin INTEGER
+);
+CREATE INDEX turn_origin ON turn(origin) WHERE origin IS NOT NULL;
+CREATE UNIQUE INDEX turn_number ON turn(session, number);
+CREATE VIRTUAL TABLE turn_words USING fts5(
+  text, command, arguments, output, content='turn', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE TABLE command(
+  turn INTEGER PRIMARY KEY, session INTEGER NOT NULL, form TEXT NOT NULL, program TEXT NOT NULL, kind TEXT, ok INTEGER,
+  result TEXT
+);
+CREATE INDEX command_session ON command(session);
+CREATE INDEX command_program ON command(program);
+CREATE TABLE touch(turn INTEGER NOT NULL, session INTEGER NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, how TEXT NOT NULL);
+CREATE INDEX touch_name ON touch(name);
+CREATE INDEX touch_session ON touch(session);
+CREATE TABLE error(n INTEGER PRIMARY KEY, turn INTEGER NOT NULL, session INTEGER NOT NULL, signature TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX error_session ON error(session);
+CREATE INDEX error_signature ON error(signature);
+CREATE TABLE fix(
+  n INTEGER PRIMARY KEY, session INTEGER NOT NULL, signature TEXT NOT NULL, error TEXT NOT NULL, failed_at INTEGER NOT NULL,
+  failed_command TEXT NOT NULL, fixed_at INTEGER NOT NULL, proof TEXT NOT NULL, passed INTEGER NOT NULL, commands TEXT NOT NULL, edited TEXT NOT NULL
+);
+CREATE INDEX fix_session ON fix(session);
+CREATE VIRTUAL TABLE fix_words USING fts5(error, failed_command, content='fix', content_rowid='n', tokenize='porter unicode61');
+CREATE TABLE remark(turn INTEGER NOT NULL, session INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX remark_session ON remark(session);
+"""
+
+
+def connected(path: str) -> sqlite3.Connection:
+    """The index, made or rebuilt where it is missing, of another version, or broken. Files are the truth, so nothing is
+    lost by that."""
+    for attempt in (1, 2):
+        try:
+            connection = _opened(path)
+            found = connection.execute("PRAGMA user_version").fetchone()[0]
+            if found == VERSION:
+                return connection
+            if found == 0 and _is_empty(connection):
+                with changing(connection):
+                    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                        for statement in _TABLES.split(";\n"):
+                            if statement.strip():
+                                connection.execute(statement)
+                        connection.execute(f"PRAGMA user_version = {VERSION}")
+                return connection
+            connection.close()
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise Busy(f"{path} is being written by another process; try again") from None
+            if attempt == 2 or "disk" in str(error) or "full" in str(error) or "readonly" in str(error):
+                raise Unwritable(path, str(error), "free space or make the folder writable, then try again") from None
+        except sqlite3.DatabaseError as error:
+            if attempt == 2:
+                raise Unreadable(path, str(error), "delete it; it is rebuilt from the transcripts") from None
+        _thrown_away(path)
+    raise Unreadable(path, "it cannot be rebuilt", "delete it; it is rebuilt from the transcripts")
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        # SQLite makes its side files with the mode of the main one.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise Unwritable(path, os.strerror(error.errno or 0), "make the folder writable, or set BYHEART_HOME") from None
+    connection = sqlite3.connect(path, timeout=20, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    for setting in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "secure_delete=ON",
+        "temp_store=MEMORY",
+        "cache_size=-32000",
+        "wal_autocheckpoint=8000",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+
+
+def _thrown_away(path: str) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + ending)
+
+
+@contextmanager
+def changing(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, with the write lock from the start: waiting for it later could fail a reader that became a writer."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

@@ -1,0 +1,106 @@
+"""The index as flows see it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+
+from byheart.adapters.index import looking, writing
+from byheart.adapters.index.schema import changing, connected
+from byheart.domain.sessions import (
+    AgentCount,
+    CommandUse,
+    FileVisit,
+    Found,
+    FoundTurn,
+    KnownFix,
+    Listed,
+    Mark,
+    Session,
+    Stamp,
+    Tally,
+    Turn,
+    Which,
+)
+
+
+class SqliteIndex:
+    """Sessions in index.db. It is opened at first need, and made where there is none."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @cached_property
+    def _db(self) -> sqlite3.Connection:
+        return connected(self.path)
+
+    def stamps(self) -> dict[str, Stamp]:
+        """What every transcript looked like when it was read."""
+        return writing.stamps(self._db)
+
+    def mark_of(self, key: str) -> tuple[Mark | None, Tally]:
+        """Where reading a transcript ended."""
+        return writing.mark_of(self._db, key)
+
+    def batch(self, found: Found) -> AbstractContextManager[writing.Batch]:
+        """A transcript's own transaction."""
+        return writing.batch(self._db, found)
+
+    def drop(self, keys: Sequence[str]) -> None:
+        """Take transcripts out."""
+        if keys:
+            with changing(self._db):
+                for key in keys:
+                    writing.drop(self._db, key)
+
+    def sessions(self, which: Which, most: int) -> list[Listed]:
+        """Sessions, the newest first."""
+        return looking.sessions(self._db, which, most)
+
+    def named(self, name: str) -> list[Listed]:
+        """Sessions by id, or by how it begins."""
+        return looking.named(self._db, name)
+
+    def turns(self, session: Session) -> list[Turn]:
+        """A session's turns as they were kept."""
+        return looking.turns(self._db, session)
+
+    def search(self, words: str, which: Which, most: int) -> list[FoundTurn]:
+        """Turns that fit, best first."""
+        return looking.search(self._db, words, which, most)
+
+    def uses(self, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]:
+        """Commands as they were run."""
+        return looking.uses(self._db, words, kind, which, most)
+
+    def known_fixes(self, words: str, which: Which, most: int) -> list[KnownFix]:
+        """Errors and what helped."""
+        return looking.known_fixes(self._db, words, which, most)
+
+    def visits(self, path: str, which: Which, most: int) -> list[FileVisit]:
+        """Sessions that touched a file."""
+        return looking.visits(self._db, path, which, most)
+
+    def counts(self, which: Which) -> list[AgentCount]:
+        """Every agent's share."""
+        return looking.counts(self._db, which)
+
+    def days(self, which: Which) -> list[tuple[str, str, int]]:
+        """Turns by day and agent."""
+        return looking.days(self._db, which)
+
+    def folders(self) -> list[str]:
+        """Every folder that a session ran in."""
+        return looking.folders(self._db)
+
+    def place_of(self, session: Session) -> Found | None:
+        """The transcript that a session was read from."""
+        return looking.place_of(self._db, session)
+
+    def close(self) -> None:
+        """Put what is in the write-ahead log into the file."""
+        if "_db" in self.__dict__:
+            self._db.close()
+            del self.__dict__["_db"]

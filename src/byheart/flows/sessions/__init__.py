@@ -1,0 +1,1 @@
+"""Stories about agents' sessions: reading them, looking at them, asking what they show."""

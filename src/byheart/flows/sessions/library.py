@@ -1,0 +1,170 @@
+"""The door to agents' sessions: bring the index up to date, look, search, ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.sessions import (
+    AgentCount,
+    Answered,
+    Began,
+    CommandUse,
+    FileVisit,
+    FoundTurn,
+    KnownFix,
+    Listed,
+    Reading,
+    Refreshed,
+    Said,
+    Session,
+    Speaker,
+    Turn,
+    Which,
+)
+from byheart.flows.sessions import answers
+from byheart.flows.sessions.refresh import Progress, Shelf, refresh
+
+# A session without a lock that was written to so lately is taken for one in use.
+_LATELY = timedelta(minutes=10)
+_LOCKS = timedelta(days=2)
+# Results that come late are waited for as long as this many turns.
+_HELD = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHits:
+    """A session with the turns in it that fit, best first."""
+
+    session: Session
+    score: float
+    turns: tuple[FoundTurn, ...]
+
+
+class Sessions:
+    """Every agent's sessions on this machine."""
+
+    def __init__(self, shelf: Shelf, clock: Callable[[], datetime]) -> None:
+        self._shelf, self._clock = shelf, clock
+
+    def refresh(self, progress: Progress | None = None) -> Refreshed:
+        """Read what is new, and what grew."""
+        return refresh(self._shelf, progress)
+
+    def list(self, which: Which, most: int) -> Sequence[Listed]:
+        """Sessions, the newest first."""
+        return [replace(each, active=self.is_active(each.session)) for each in self._shelf.index.sessions(which, most)]
+
+    def find(self, name: str) -> Listed:
+        """One session by its id, or by how that begins."""
+        if not name.strip():
+            raise BadInput("name a session: its id, or how that begins")
+        found = self._shelf.index.named(name.strip())
+        if not found:
+            raise NothingFound(f"no session is called {name!r}; byheart sessions list shows them")
+        if len({(each.session.agent, each.session.id) for each in found}) > 1:
+            names = ", ".join(f"{each.session.agent}:{each.session.id}" for each in found[:6])
+            raise BadInput(f"{name!r} fits {len(found)} sessions; name one: {names}")
+        return replace(found[0], active=self.is_active(found[0].session))
+
+    def turns(self, session: Session) -> Sequence[Turn]:
+        """A session's turns as the index keeps them: clean, long texts shortened."""
+        return self._shelf.index.turns(session)
+
+    def whole(self, session: Session) -> Iterator[Turn]:
+        """A session's turns read from the transcript itself, in full; secrets are blanked out all the same."""
+        place = self._shelf.index.place_of(session)
+        if place is None or not self._shelf.sources:
+            raise NothingFound(f"the transcript of {session.id} is gone; without --full the index shows what it kept")
+        scanner = self._shelf.scanner
+        # What was taken back later in the file is known to the index alone while the file is read.
+        standing = {turn.number: turn.standing for turn in self.turns(session)}
+        for turn in _joined(self._shelf.sources[0].read(place, None), session.id):
+            yield replace(
+                turn,
+                standing=standing.get(turn.number, turn.standing),
+                text=scanner.redacted(turn.text),
+                command=scanner.redacted(turn.command) if turn.command else turn.command,
+                arguments=scanner.redacted(turn.arguments),
+                output=scanner.redacted(turn.output) if turn.output else turn.output,
+            )
+
+    def search(self, words: str, which: Which, most: int) -> Sequence[SessionHits]:
+        """Sessions that fit, each with its best turns."""
+        groups: dict[tuple[str, str], list[FoundTurn]] = {}
+        for hit in self._shelf.index.search(words, which, 300):
+            groups.setdefault((hit.session.agent, hit.session.id), []).append(hit)
+        found = []
+        for hits in groups.values():
+            hits.sort(key=lambda hit: hit.score * _weight(hit), reverse=True)
+            # Several good turns say more about a session than one, each the less the more there are.
+            score = sum(hit.score * _weight(hit) / (2**place) for place, hit in enumerate(hits[:5]))
+            found.append(SessionHits(hits[0].session, round(score, 3), tuple(hits[:3])))
+        return sorted(found, key=lambda hits: hits.score, reverse=True)[:most]
+
+    def stats(self, which: Which) -> Sequence[AgentCount]:
+        """Every agent's share, and what reading came to."""
+        return self._shelf.index.counts(which)
+
+    def days(self, which: Which) -> Sequence[tuple[str, str, int]]:
+        """Turns by day and agent."""
+        return self._shelf.index.days(which)
+
+    def how(self, question: str, which: Which, most: int) -> Sequence[CommandUse]:
+        """How a thing is run, from commands that ran."""
+        return answers.how(self._shelf.index, question, which, most, self._clock())
+
+    def fix(self, error: str, which: Which, most: int) -> Sequence[KnownFix]:
+        """What helped against an error before."""
+        return answers.fixes(self._shelf.index, error, which, most)
+
+    def blame(self, path: str, which: Which, most: int, *, reads: bool = False) -> Sequence[FileVisit]:
+        """Which sessions changed a file, and what had been asked for."""
+        return answers.visits(self._shelf.index, path, which, most, reads=reads)
+
+    def is_active(self, session: Session) -> bool:
+        """Whether an agent is at work in it: by its lock where it keeps one, else by how lately it was written to."""
+        if session.closed:
+            return False
+        now = self._clock()
+        if session.ended is None or now - session.ended > _LOCKS:
+            return False
+        for source in self._shelf.sources:
+            if source.agent == session.agent and (held := source.is_active(session)) is not None:
+                return held
+        return abs(now - session.ended) < _LATELY
+
+
+def _weight(hit: FoundTurn) -> float:
+    """What a person said says most about what a session was for; what a client added says least."""
+    turn = hit.turn
+    if turn.synthetic:
+        return 0.4
+    return 1.5 if turn.speaker is Speaker.USER else 1.1 if turn.speaker is Speaker.ASSISTANT else 0.8
+
+
+def _joined(reading: Reading, own: str) -> Iterator[Turn]:
+    """Turns with their results, in order."""
+    held: dict[int, Turn] = {}
+    ours = False
+    for event in reading:
+        if isinstance(event, Began):
+            ours = event.session.id == own
+        elif not ours:
+            continue
+        elif isinstance(event, Said):
+            held[event.turn.number] = event.turn
+            if len(held) > _HELD:
+                yield held.pop(next(iter(held)))
+        elif isinstance(event, Answered) and event.number in held:
+            turn = held[event.number]
+            held[event.number] = replace(
+                turn,
+                output=event.output if event.output is not None else turn.output,
+                exit=event.exit if event.exit is not None else turn.exit,
+                failed=event.failed if event.failed is not None else turn.failed,
+                touches=tuple(dict.fromkeys((*turn.touches, *event.touches))),
+            )
+    yield from held.values()

@@ -1,0 +1,427 @@
+"""Commands about agents' sessions: sessions list|show|search|stats, how, fix, blame."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from byheart.domain.errors import BadInput
+from byheart.domain.sessions import Which
+from byheart.interfaces import transcripts
+from byheart.interfaces.cli import frame
+from byheart.interfaces.render import table
+from byheart.text.times import moment
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.flows.sessions.library import Sessions
+    from byheart.flows.sessions.refresh import Progress
+    from byheart.wiring import Opened
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def _filters(command: Command) -> Command:
+    """The options that choose sessions."""
+    for option in (
+        click.option("--no-refresh", is_flag=True, help="Answer from the index as it is; read no transcript."),
+        click.option("--until", metavar="WHEN", help="Only what began before WHEN."),
+        click.option("--since", metavar="WHEN", help="Only what went on after WHEN: 2026-01-31, 7d, yesterday."),
+        click.option(
+            "--project", "project", metavar="NAME", help="Only this project: its name, its id or a folder in it."
+        ),
+        click.option("--agent", metavar="NAME", help="Only this agent's sessions."),
+    ):
+        command = option(command)
+    return command
+
+
+def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
+    """The memory and the sessions, the index brought up to date unless that is not wanted."""
+    from byheart import machine
+
+    opened = frame.opened()
+    sessions = machine.sessions(opened, frame.surroundings())
+    if not no_refresh:
+        done = sessions.refresh(_bar())
+        if done.read > 20 or done.bytes > 20_000_000:
+            frame.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
+    return opened, sessions
+
+
+def _bar() -> Progress | None:
+    """A bar on the terminal while there is much to read; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+    began, shown = time.monotonic(), [0.0]
+
+    def progress(done: int, total: int, agent: str) -> None:
+        now = time.monotonic()
+        if done >= total:
+            if shown[0]:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+            return
+        if now - began < 0.3 or now - shown[0] < 0.1:
+            return
+        shown[0] = now
+        filled = round(30 * done / total) if total else 0
+        sys.stderr.write(
+            f"\r\x1b[Kreading transcripts [{'#' * filled}{'.' * (30 - filled)}] {done / 1e6:.0f} of {total / 1e6:.0f} MB  {agent}"
+        )
+        sys.stderr.flush()
+
+    return progress
+
+
+def _which(
+    opened: Opened,
+    agent: str | None,
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    text: str | None = None,
+    subagents: bool = True,
+) -> Which:
+    return Which(
+        agent=_agent(agent),
+        project=_project(opened, project) if project else None,
+        since=_moment("--since", since),
+        until=_moment("--until", until),
+        text=text,
+        subagents=subagents,
+    )
+
+
+def _agent(name: str | None) -> str | None:
+    if name is None:
+        return None
+    from byheart.machine import agents
+
+    known = agents()
+    if name not in known:
+        raise BadInput(f"{name!r} is no agent that byheart reads; known: {', '.join(known)}")
+    return name
+
+
+def _project(opened: Opened, name: str) -> str:
+    """A project's id from what was typed: `.` or a folder, an id, or a name."""
+    import os
+
+    from byheart.machine import project_id
+
+    if name in (".", "here"):
+        return opened.project.id
+    if os.sep in name or os.path.isdir(name):
+        return project_id(opened, os.path.expanduser(name))
+    return name
+
+
+def _moment(option: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    found = moment(text, datetime.now(UTC))
+    if found is None:
+        raise BadInput(f"{option}: {text!r} is no time; type a date such as 2026-01-31, or 7d, 36h, yesterday")
+    return found
+
+
+class _Default(click.Group):
+    """A group that lists when nothing is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=_Default,
+    epilog=frame.examples(
+        "byheart sessions", "byheart sessions --agent codex --since 7d", "byheart sessions search pnpm"
+    ),
+)
+def sessions() -> None:
+    """Look at the sessions that agents on this machine left behind.
+
+    Transcripts are read where the agents keep them and are never changed; docs/agents.md lists the agents. What was read
+    is kept without secrets in ~/.byheart/state/index.db, which may be deleted at any time.
+    """
+
+
+@sessions.command(
+    "list", epilog=frame.examples("byheart sessions list --since 7d", "byheart sessions list --text pnpm --json")
+)
+@click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many.")
+@click.option("--text", help="Only sessions in which all these words occur.")
+@click.option("--no-subagents", is_flag=True, help="Leave out what sub-agents did.")
+@_filters
+@frame.json_option
+def list_(
+    limit: int, text: str | None, no_subagents: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
+    no_refresh: bool, as_object: bool,
+) -> int:  # fmt: skip
+    """List sessions, the newest first: when, agent, id, project, prompts/turns, what was asked."""
+    opened, every = _opened(no_refresh)
+    found = every.list(_which(opened, agent, project, since, until, text, not no_subagents), limit)
+    if as_object:
+        frame.put(found)
+    else:
+        for line in table([transcripts.session_row(each) for each in found]):
+            frame.say(line)
+    if not found:
+        frame.note("byheart: there are no such sessions; docs/agents.md says where byheart looks")
+        return 1
+    return 0
+
+
+@sessions.command(
+    epilog=frame.examples("byheart sessions show 1f9d2a6b", "byheart sessions show codex:019c6e27 --turns 10-20 --full")
+)
+@click.argument("session")
+@click.option("--turns", "span", metavar="FROM-TO", help="Only these turns.")
+@click.option("--full", is_flag=True, help="Read the transcript itself: nothing is shortened.")
+@click.option("--no-refresh", is_flag=True, help="Answer from the index as it is; read no transcript.")
+@frame.json_option
+def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object: bool) -> int:
+    """Show one session as a readable transcript, with the turn numbers that citations use.
+
+    SESSION is an id or its beginning, as `list` shows it. Text that a client added is marked, as are turns that were
+    taken back.
+    """
+    _, every = _opened(no_refresh)
+    cited = session.partition("#")[2]
+    low, high = _span(span or cited)
+    each = every.find(session)
+    turns = every.whole(each.session) if full else iter(every.turns(each.session))
+    chosen = (turn for turn in turns if low <= turn.number <= high)
+    if as_object:
+        frame.put({"session": each, "turns": list(chosen)})
+        return 0
+    for line in transcripts.session_head(each):
+        frame.say(line)
+    for turn in chosen:
+        frame.say("")
+        for line in transcripts.turn_lines(turn):
+            frame.say(line)
+    return 0
+
+
+def _span(text: str) -> tuple[int, int]:
+    if not text:
+        return 1, 2**31
+    first, dash, last = text.partition("-")
+    try:
+        low = int(first) if first else 1
+        high = int(last) if last else 2**31 if dash else low
+    except ValueError:
+        raise BadInput(f"{text!r} names no turns; type a number or a range such as 10-20") from None
+    return low, high
+
+
+@sessions.command(
+    epilog=frame.examples(
+        'byheart sessions search "flaky auth test"', "byheart sessions search pnpm --agent codex --json"
+    )
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many sessions.")
+@_filters
+@frame.json_option
+def search(
+    query: tuple[str, ...], limit: int, agent: str | None, project: str | None, since: str | None, until: str | None, no_refresh: bool,
+    as_object: bool,
+) -> int:  # fmt: skip
+    """Find sessions and turns by words, best first."""
+    opened, every = _opened(no_refresh)
+    found = every.search(" ".join(query), _which(opened, agent, project, since, until), limit)
+    if as_object:
+        frame.put(found)
+    else:
+        for hits in found:
+            session = hits.session
+            frame.say(
+                frame.heading(
+                    f"{session.agent}:{visible(session.id)}  {transcripts.moment(session.ended)}  {visible(session.project or '')}",
+                    opened,
+                )
+            )
+            for hit in hits.turns:
+                frame.say(f"  #{hit.turn.number} {hit.turn.speaker.value}: {transcripts.one_line(hit.snippet, 160)}")
+    return _ended(bool(found), "nothing fits")
+
+
+@sessions.command(epilog=frame.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))
+@click.option("--svg", metavar="FILE", help="Draw a calendar of activity by agent into FILE; - is the terminal.")
+@_filters
+@frame.json_option
+def stats(
+    svg: str | None,
+    agent: str | None,
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    no_refresh: bool,
+    as_object: bool,
+) -> int:
+    """Count sessions, turns and what the work shows, by agent; and say what could not be read."""
+    opened, every = _opened(no_refresh)
+    which = _which(opened, agent, project, since, until)
+    if svg:
+        picture = transcripts.calendar(every.days(which), datetime.now(UTC))
+        if svg == "-":
+            click.echo(picture, nl=False)
+            return 0
+        from byheart.wiring import place_of
+
+        place = place_of(svg, frame.folder())
+        opened.write_new(place, picture)
+        frame.note(f"byheart: drew {place}")
+        return 0
+    found = every.stats(which)
+    if as_object:
+        frame.put(found)
+        return 0 if found else 1
+    rows: list[tuple[str, ...]] = [
+        (
+            "agent",
+            "files",
+            "sessions",
+            "user",
+            "assistant",
+            "tool",
+            "added",
+            "taken back",
+            "commands",
+            "errors",
+            "fixes",
+            "lines known",
+        )
+    ]
+    for each in found:
+        known = f"{100 * each.tally.known_lines / each.tally.lines:.2f} %" if each.tally.lines else "-"
+        numbers = (
+            each.files,
+            each.sessions,
+            *(each.turns.get(who, 0) for who in ("user", "assistant", "tool")),
+            each.synthetic,
+            each.abandoned,
+            each.commands,
+            each.errors,
+            each.fixes,
+        )
+        rows.append((each.agent, *(f"{number:,}" for number in numbers), known))
+    for line in table(rows if found else []):
+        frame.say(line)
+    for each in found:
+        for label, counter in (
+            ("skipped", each.tally.skipped),
+            ("unknown", each.tally.unknown),
+            ("mended", each.tally.mended),
+        ):
+            for name, number in sorted(counter.items()):
+                frame.say(f"{each.agent}: {label} {number:,}: {visible(name)}")
+    return _ended(bool(found), "there are no sessions; docs/agents.md says where byheart looks")
+
+
+def _ended(any_found: bool, empty: str) -> int:
+    if any_found:
+        return 0
+    frame.note(f"byheart: {empty}")
+    return 1
+
+
+def _scope(
+    opened: Opened, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None
+) -> Which:
+    """This project's sessions, unless another or all of them are asked for."""
+    return _which(opened, agent, project or (None if everywhere else "."), since, until)
+
+
+_EVERYWHERE = click.option("--all", "everywhere", is_flag=True, help="Look in all projects' sessions.")
+_LIMIT = click.option("-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many.")
+
+
+@click.command(epilog=frame.examples("byheart how test", "byheart how pytest --all", "byheart how bun run build"))
+@click.argument("command", nargs=-1, required=True)
+@_LIMIT
+@_EVERYWHERE
+@_filters
+@frame.json_option
+def how(
+    command: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
+    no_refresh: bool, as_object: bool,
+) -> int:  # fmt: skip
+    """Say how a command is run here, from commands that agents ran and how those ended.
+
+    COMMAND is a program, a part of a command line, or what it is for: test, build, lint, format, types, install, run.
+    """
+    opened, every = _opened(no_refresh)
+    found = every.how(" ".join(command), _scope(opened, everywhere, agent, project, since, until), limit)
+    if as_object:
+        frame.put(found)
+    else:
+        for use in found:
+            for line in transcripts.use_lines(use):
+                frame.say(line)
+    return _ended(
+        bool(found), "no agent ran such a command here" + ("" if everywhere else "; --all looks in all projects")
+    )
+
+
+@click.command(epilog=frame.examples('byheart fix "Cannot find module"', "pytest 2>&1 | byheart fix -"))
+@click.argument("error", nargs=-1, required=True)
+@_LIMIT
+@_EVERYWHERE
+@_filters
+@frame.json_option
+def fix(
+    error: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
+    no_refresh: bool, as_object: bool,
+) -> int:  # fmt: skip
+    """Say what helped when an error came up before: what was changed or run until the same command went through.
+
+    ERROR is the message, or - to read a command's output from stdin.
+    """
+    opened, every = _opened(no_refresh)
+    text = sys.stdin.read(1_000_000) if error == ("-",) else " ".join(error)
+    found = every.fix(text, _scope(opened, everywhere, agent, project, since, until), limit)
+    if as_object:
+        frame.put(found)
+    else:
+        for each in found:
+            for line in transcripts.fix_lines(each):
+                frame.say(line)
+    return _ended(
+        bool(found), "no error like it was fixed here" + ("" if everywhere else "; --all looks in all projects")
+    )
+
+
+@click.command(epilog=frame.examples("byheart blame src/cart.js", "byheart blame Makefile --reads --all"))
+@click.argument("path")
+@_LIMIT
+@click.option("--reads", is_flag=True, help="Also sessions that only read the file.")
+@_EVERYWHERE
+@_filters
+@frame.json_option
+def blame(
+    path: str, limit: int, reads: bool, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
+    no_refresh: bool, as_object: bool,
+) -> int:  # fmt: skip
+    """Say which sessions changed a file, the newest first, with what had been asked for."""
+    opened, every = _opened(no_refresh)
+    found = every.blame(path, _scope(opened, everywhere, agent, project, since, until), limit, reads=reads)
+    if as_object:
+        frame.put(found)
+    else:
+        for visit in found:
+            for line in transcripts.visit_lines(visit):
+                frame.say(line)
+    return _ended(
+        bool(found), "no session changed such a file" + ("" if everywhere else "; --all looks in all projects")
+    )

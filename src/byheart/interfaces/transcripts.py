@@ -1,0 +1,177 @@
+"""Sessions and turns as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Listed, Speaker, Standing, Turn, cite
+from byheart.text.unicode import visible
+
+_INDENT = "    "
+
+
+def one_line(text: str, most: int = 100) -> str:
+    """A text on one line, cut where it gets long."""
+    flat = visible(" ".join(text.split()))
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def moment(at: datetime | None) -> str:
+    """A time as this machine's people read it."""
+    return f"{at.astimezone():%Y-%m-%d %H:%M}" if at else "undated"
+
+
+def session_row(each: Listed) -> tuple[str, ...]:
+    """A session as a row: when, agent, id, project, how long, what was asked."""
+    session = each.session
+    state = "active" if each.active else "sub" if session.parent else ""
+    counts = f"{each.prompts}/{each.turns}"
+    return (
+        moment(session.ended or session.started),
+        session.agent,
+        visible(session.id[:36]),
+        visible(session.project or "-"),
+        counts,
+        state,
+        one_line(session.title or each.first or "(no prompt)", 80),
+    )
+
+
+def session_head(each: Listed) -> Iterator[str]:
+    """A session's facts, a line each."""
+    session = each.session
+    rows = (
+        ("session", f"{session.agent}:{session.id}"),
+        ("file", session.path),
+        ("project", session.project),
+        ("folder", session.cwd),
+        ("branch", session.branch),
+        ("commit", session.commit),
+        ("client", session.version),
+        ("model", session.model),
+        ("parent", session.parent),
+        ("title", one_line(session.title) if session.title else None),
+        ("memory", session.memory_mode),
+        ("from", moment(session.started)),
+        ("to", moment(session.ended)),
+        ("state", "active" if each.active else "finished"),
+        ("turns", f"{each.turns}, {each.prompts} by a person; {each.commands} commands, {each.failures} failed"),
+    )
+    for name, value in rows:
+        if value:
+            yield visible(f"{name + ':':<10}{value}")
+
+
+def turn_lines(turn: Turn) -> Iterator[str]:
+    """A turn as a transcript shows it: its number, who and when, then what was said or done."""
+    marks = [turn.speaker.value if turn.tool is None else f"tool {visible(turn.tool)}"]
+    if turn.synthetic:
+        marks.append(f"({turn.synthetic})")
+    if turn.side:
+        marks.append(f"[{visible(turn.side)}]")
+    if turn.standing is not Standing.LIVE:
+        marks.append(f"[{turn.standing.value}]")
+    if turn.exit is not None:
+        marks.append(f"exit {turn.exit}")
+    elif turn.failed:
+        marks.append("failed")
+    at = f"{turn.at:%Y-%m-%d %H:%M:%S}Z  " if turn.at else ""
+    yield f"#{turn.number}  {at}{'  '.join(marks)}"
+    if turn.text:
+        yield from _indented(turn.text)
+    if turn.command:
+        yield from _indented("$ " + turn.command)
+    if turn.arguments:
+        yield from _indented(turn.arguments)
+    for touch in turn.touches:
+        yield f"{_INDENT}~ {touch.how.value} {visible(touch.path)}"
+    if turn.output:
+        yield from _indented(turn.output, "  > " if turn.speaker is Speaker.TOOL else _INDENT)
+
+
+def _indented(text: str, indent: str = _INDENT) -> Iterator[str]:
+    for line in visible(text).rstrip("\n").split("\n"):
+        yield f"{indent}{line}".rstrip()
+
+
+def use_lines(use: CommandUse) -> Iterator[str]:
+    """How a command was used."""
+    known = use.succeeded + use.failed
+    proof = f"{use.succeeded} of {known} succeeded" if known else f"ran {use.runs} times, nobody knows how it ended"
+    yield one_line(use.form, 200)
+    yield f"{_INDENT}{proof}; last {moment(use.last)}{f'; {use.kind}' if use.kind else ''}"
+    if " ".join(use.example.split()) != use.form:
+        yield f"{_INDENT}as run: {one_line(use.example, 200)}"
+    if use.result:
+        yield f"{_INDENT}result: {one_line(use.result)}"
+    yield f"{_INDENT}{', '.join(use.cites)}"
+
+
+def fix_lines(fix: KnownFix) -> Iterator[str]:
+    """An error and what helped."""
+    yield one_line(fix.error, 200)
+    if fix.failed_command:
+        yield f"{_INDENT}from    {one_line(fix.failed_command, 160)}   {fix.failed_cite}"
+    for path in fix.edited:
+        yield f"{_INDENT}edited  {visible(path)}"
+    for command in fix.commands:
+        yield f"{_INDENT}ran     {one_line(command, 200)}"
+    if not fix.edited and not fix.commands:
+        yield f"{_INDENT}nothing changed: it worked when it was run again"
+    yield f"{_INDENT}then    {one_line(fix.proof, 160)}  {'succeeded' if fix.passed else 'ran on without it'}   {fix.fixed_cite}   {moment(fix.at)}"
+
+
+def visit_lines(visit: FileVisit) -> Iterator[str]:
+    """A session that touched a file."""
+    verb = {"read": "read", "edit": "changed", "create": "written", "delete": "deleted"}[visit.how.value]
+    times = "once" if visit.times == 1 else f"{visit.times} times"
+    yield f"{moment(visit.at)}  {verb} {times}  {visible(visit.path)}   {cite(visit.session, visit.first)}"
+    if visit.asked:
+        yield f"{_INDENT}asked: {one_line(visit.asked, 200)}"
+    if visit.said:
+        yield f"{_INDENT}why:   {one_line(visit.said, 200)}"
+
+
+def calendar(days: Sequence[tuple[str, str, int]], until: datetime) -> str:
+    """A year of activity as an SVG picture: a strip of weeks for each agent, darker where more was said."""
+    from datetime import date, timedelta
+    from html import escape
+
+    last = until.astimezone().date()
+    first = last - timedelta(days=last.weekday() + 52 * 7)
+    totals: dict[str, int] = {}
+    cells: dict[tuple[str, date], int] = {}
+    for day, agent, number in days:
+        on = date.fromisoformat(day)
+        if first <= on <= last:
+            totals[agent] = totals.get(agent, 0) + number
+            cells[agent, on] = number
+    agents = sorted(totals, key=lambda agent: totals[agent], reverse=True)
+    step, left, top, strip = 13, 110, 34, 7 * 13 + 24
+    width, height = left + 53 * step + 16, top + max(1, len(agents)) * strip
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
+        f"<title>Agents' activity from {first} to {last}</title>",
+        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        f'<text x="12" y="18" font-size="13" font-weight="bold">Turns a day, {first} to {last}</text>',
+    ]
+    hues = (210, 150, 25, 280, 350, 185, 50, 320, 100, 235)
+    for row, agent in enumerate(agents):
+        y = top + row * strip
+        most = max(number for (name, _), number in cells.items() if name == agent)
+        out.append(
+            f'<text x="12" y="{y + 14}">{escape(agent)}</text><text x="12" y="{y + 29}" fill="#666">{totals[agent]:,} turns</text>'
+        )
+        for offset in range((last - first).days + 1):
+            on = first + timedelta(days=offset)
+            number = cells.get((agent, on), 0)
+            shade = "#ebedf0" if not number else f"hsl({hues[row % len(hues)]},60%,{78 - round(46 * number / most)}%)"
+            x, below = left + offset // 7 * step, y + offset % 7 * step
+            out.append(
+                f'<rect x="{x}" y="{below}" width="11" height="11" rx="2" fill="{shade}"><title>{on}: {number} turns, {escape(agent)}</title></rect>'
+            )
+            if on.day == 1 and row == 0:
+                out.append(f'<text x="{x}" y="{top - 4}" fill="#666">{on:%b}</text>')
+    out.append("</svg>")
+    return "\n".join(out) + "\n"
