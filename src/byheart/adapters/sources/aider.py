@@ -29,13 +29,14 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     mode = ""
     fenced = False
     seen: dict[str, int] = {}
+    last = [""]
     for line in lines.text(found.path, caps.document_bytes, tally).split("\n"):
         started = None if fenced else _START.match(line)
         tally.lines += 1
         tally.known_lines += 1
         if started:
             if scribe:
-                _flush(scribe, mode, gathered)
+                _flush(scribe, mode, gathered, last)
                 yield from scribe.end()
             began = started.group(1)
             seen[began] = seen.get(began, 0) + 1
@@ -43,7 +44,7 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             scribe = Scribe(Session(id=own, agent=AGENT, path=found.path, cwd=folder))
             # The file is written in the machine's own time.
             scribe.seen(datetime.fromisoformat(began).astimezone())
-            mode, gathered = "", []
+            mode, gathered, last = "", [], [""]
             continue
         if scribe is None:
             if line.strip():
@@ -61,21 +62,25 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         if kind == "assistant" and mode == "user" and not line.strip():
             continue
         if kind != mode:
-            _flush(scribe, mode, gathered)
+            _flush(scribe, mode, gathered, last)
             yield from scribe.take()
             mode, gathered, fenced = kind, [], fenced if kind == "assistant" else False
         gathered.append(line)
     if scribe:
-        _flush(scribe, mode, gathered)
+        _flush(scribe, mode, gathered, last)
         yield from scribe.end()
     tally.known_bytes = tally.bytes
 
 
-def _flush(scribe: Scribe, mode: str, gathered: list[str]) -> None:
+def _flush(scribe: Scribe, mode: str, gathered: list[str], last: list[str]) -> None:
     if mode == "user":
         scribe.hear("\n".join(line[4:].strip() for line in gathered), None)
     elif mode == "assistant":
-        scribe.say("assistant", Speaker.ASSISTANT, "\n".join(gathered), None)
+        text = "\n".join(gathered).strip()
+        if text and text not in last[0]:
+            # A commit message of several lines repeats the answer; only its first line is marked as console output.
+            scribe.say("assistant", Speaker.ASSISTANT, text, None)
+            last[0] = text
     elif mode == "tool":
         _console(scribe, gathered)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
@@ -69,6 +70,8 @@ _BLOCKS = frozenset(
         "tool_search_tool_result",
     }
 )
+_REJECTED = "The user doesn't want to"
+_SAID = re.compile(r"the user said:\s*(.+?)(?:\n\nNote: The user's next message|\Z)", re.DOTALL)
 # How far back a rewound conversation is followed.
 _NODES = 10_000
 
@@ -202,26 +205,21 @@ class ClaudeReader:
 
     def _result(self, block: dict[str, Any], value: dict[str, Any], at: Any) -> None:
         output = flat(block.get("content"))
-        failed = block.get("is_error")
-        result = value.get("toolUseResult")
-        touches, status = [], None
-        if isinstance(result, dict):
-            path = result.get("filePath")
-            if isinstance(path, str) and path:
-                created = result.get("type") == "create" or (result.get("originalFile") is None and "content" in result)
-                touches.append(Touch(path, How.CREATE if created else How.EDIT))
-            if failed is None and ("stdout" in result or "interrupted" in result):
-                failed = bool(result.get("interrupted"))
-            if "stdout" in result and not failed and not result.get("backgroundTaskId"):
-                status = 0
-        self.scribe.answer(
-            string(block.get("tool_use_id")) or None,
-            output,
-            at,
-            status=status,
-            failed=failed if isinstance(failed, bool) else None,
-            touches=touches,
-        )
+        failed = bool(block.get("is_error"))
+        result = mapping(value.get("toolUseResult"))
+        touches = []
+        path = result.get("filePath")
+        if isinstance(path, str) and path:
+            created = result.get("type") == "create" or (result.get("originalFile") is None and "content" in result)
+            touches.append(Touch(path, How.CREATE if created else How.EDIT))
+        stopped = bool(result.get("interrupted")) or bool(result.get("backgroundTaskId"))
+        call = string(block.get("tool_use_id")) or None
+        # What fails is told as an error, so what is not went well.
+        self.scribe.answer(call, output, at, failed=failed, touches=touches, well=not failed and not stopped)
+        said = _SAID.search(output) if failed and output.startswith(_REJECTED) else None
+        if said:
+            # A refusal may carry the person's own words.
+            self.scribe.hear(said.group(1), at)
 
     def _assistant(self, value: dict[str, Any], at: Any) -> None:
         message = value.get("message")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from byheart.adapters.sources import lines
+from byheart.adapters.sources import lines, tools
 from byheart.adapters.sources.lines import Broken
 from byheart.adapters.sources.scribe import Scribe, counted
 from byheart.adapters.sources.values import blocks_of, flat, listing, mapping, string, when
@@ -148,10 +148,10 @@ class _Reader:
         self.scribe.answer(call, text, self._at, failed=text.lstrip().startswith(_DENIED) or None)
 
     def _result(self, block: dict[str, Any]) -> None:
-        content = block.get("content", block.get("output"))
+        content = tools.arguments_of(block.get("content", block.get("output")))
         failed = block.get("is_error")
         pieces = []
-        for each in listing(content):
+        for each in listing(content) or ([content] if isinstance(content, dict) else []):
             row = mapping(each)
             if "result" in row or "error" in row:
                 pieces.append(flat(row.get("result")) or flat(row.get("error")))

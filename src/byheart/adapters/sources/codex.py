@@ -192,7 +192,10 @@ class CodexReader:
         elif role == "user":
             self._user(item, at)
         else:
-            self.scribe.say(role or "system", Speaker.SYSTEM, flat(item.get("content")), at, synthetic="instructions")
+            kinds = listing(mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
+            reason = string(kinds[0]).split(".")[0] if kinds else ""
+            reason = "hook" if reason == "hooks" else "memory" if reason == "memories" else "instructions"
+            self.scribe.say(role or "system", Speaker.SYSTEM, flat(item.get("content")), at, synthetic=reason)
 
     def _user(self, item: dict[str, Any], at: datetime | None) -> None:
         kinds = listing(mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
@@ -250,7 +253,7 @@ class CodexReader:
         text, status, session = plain_output(raw)
         ended = self._ends.pop(call or "", {})
         if status is None:
-            status = ended.get("exit")
+            status = ended.get("status")
         if call in self._scripts:
             self._scripts.remove(call)
         turn = self._call_turns.pop(call or "", None)
@@ -329,7 +332,7 @@ class CodexReader:
             self._end(call, status=status)
         elif self._scripts and self.scribe.is_open(self._scripts[-1]):
             # A command inside a script: the script's own call stands for it.
-            if status is not None and self._ends.get(self._scripts[-1], {}).get("exit") in (None, 0):
+            if status is not None and self._ends.get(self._scripts[-1], {}).get("status") in (None, 0):
                 self._end(self._scripts[-1], status=status)
         elif self._call_turns.get(call) is None and event.get("type") == "CommandExecution":
             given = {"command": event.get("command")}

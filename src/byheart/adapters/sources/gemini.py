@@ -10,7 +10,7 @@ from typing import Any
 from byheart.adapters.sources import lines
 from byheart.adapters.sources.lines import Broken, Lines
 from byheart.adapters.sources.scribe import Scribe, counted
-from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, string, when
+from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, spelled, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 
 AGENT = "gemini"
@@ -27,6 +27,7 @@ _HEADER = frozenset(
         "memoryScratchpad",
     }
 )
+_ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 _ADDED = "<untrusted_context>"
 
 
@@ -37,31 +38,54 @@ class _History:
         self.messages: dict[str, dict[str, Any]] = {}
         self.dropped: set[str] = set()
         self.facts: dict[str, Any] = {}
+        self._texts: set[str] = set()
 
     def put(self, message: dict[str, Any]) -> None:
         own = string(message.get("id")) or f"#{len(self.messages)}"
         before = self.messages.get(own, {})
-        if before.get("toolCalls") and not message.get("toolCalls"):
-            # A resumed session writes its calls anew, without their results.
-            message = {**message, "toolCalls": before["toolCalls"], "content": before.get("content")}
+        if before:
+            # A resumed session stamps its messages anew, and writes its calls without their results.
+            message = {**message, "timestamp": before.get("timestamp") or message.get("timestamp")}
+            if before.get("type") == "summary":
+                message["type"] = "summary"
+            if before.get("toolCalls") and not message.get("toolCalls"):
+                message = {**message, "toolCalls": before["toolCalls"], "content": before.get("content")}
         self.messages[own] = message
+        self._texts.add(_spoken(message))
         self.dropped.discard(own)
 
     def replace(self, messages: list[Any]) -> None:
-        """All messages at once. When a summary takes their place, the earlier ones were compacted, not taken back."""
-        for each in messages:
-            if isinstance(each, dict):
-                own = string(each.get("id"))
-                if own in self.messages and self.messages[own].get("toolCalls"):
-                    continue
-                if own.endswith("_response") and own.removesuffix("_response") in self.messages:
-                    continue
-                self.put(each)
+        """All messages at once: the beginning, a resumed session, or a compaction, which puts a summary in the place of what
+        it takes away and gives the rest new names. What was said before stays said."""
+        is_start = not self.messages
+        every = [each for each in messages if isinstance(each, dict)]
+        for place, each in enumerate(every):
+            own = string(each.get("id"))
+            if own in self.messages or is_start:
+                if not self.messages.get(own, {}).get("toolCalls"):
+                    self.put(each)
+                continue
+            if own.removesuffix("_response") in self.messages or _spoken(each) in self._texts:
+                continue
+            follower = every[place + 1] if place + 1 < len(every) else {}
+            is_summary = _spoken(follower).endswith(_ACKNOWLEDGED) or _spoken(each).endswith(_ACKNOWLEDGED)
+            self.put({**each, "type": "summary"} if is_summary else each)
 
     def rewind(self, own: str) -> None:
         order = list(self.messages)
         start = order.index(own) if own in self.messages else 0
         self.dropped.update(order[start:])
+
+
+def _spoken(message: dict[str, Any]) -> str:
+    """What tells a message from others when its name does not."""
+    kind = "model" if message.get("type") in ("gemini", "model") else string(message.get("type"))
+    content = message.get("content", message.get("parts"))
+    calls = [mapping(mapping(part).get("functionCall")) for part in listing(content)] + [
+        mapping(call) for call in listing(message.get("toolCalls"))
+    ]
+    named = [f"{string(call.get('name'))}{spelled(call.get('args'))}" for call in calls if call]
+    return f"{kind}:{flat(content) if not named else ''}{''.join(named)}"
 
 
 def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
@@ -174,8 +198,8 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
                     scribe.call(string(call.get("id")) or None, string(call.get("name")), call.get("args"), at)
         for call in calls:
             _call(scribe, mapping(call), at)
-    elif kind in ("info", "error", "warning", "system"):
-        scribe.say(str(kind), Speaker.SYSTEM, flat(content), at, synthetic="notice")
+    elif kind in ("info", "error", "warning", "system", "summary"):
+        scribe.say(str(kind), Speaker.SYSTEM, flat(content), at, synthetic="summary" if kind == "summary" else "notice")
     else:
         return string(kind) or "?"
     return None

@@ -151,10 +151,17 @@ class PiReader:
         """Follow the branch back from the last entry; what is on no step of it was abandoned."""
         if self._straight:
             return
+        order = {own: place for place, own in enumerate(self._parents)}
+        names = list(self._parents)
         on, step = set[str](), self._tip
         while step and step not in on:
             on.add(step)
-            step = self._parents.get(step, "")
+            above = self._parents.get(step, "")
+            if above and above not in self._parents:
+                # A line is missing: what stood before it in the file is taken for what it hung on.
+                place = order.get(step, 0)
+                above = names[place - 1] if place else ""
+            step = above
         gone = {own for own in self._numbers if own in self._parents and own not in on}
         self.scribe.stand(sorted(n for own in gone - self._off for n in self._numbers[own]), Standing.ROLLED_BACK)
         self.scribe.stand(sorted(n for own in self._off - gone for n in self._numbers[own]), Standing.LIVE)

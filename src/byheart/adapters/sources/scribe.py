@@ -163,7 +163,7 @@ class Scribe:
                     standing=self.standing,
                     tool=tool or "tool",
                     call=call,
-                    arguments=listed(arguments),
+                    arguments=listed(_besides(arguments) if command else arguments),
                     command=command,
                     touches=tools.touches_of(tool, arguments, command),
                 )
@@ -181,19 +181,20 @@ class Scribe:
         failed: bool | None = None,
         touches: Iterable[Touch] = (),
         tool: str = "tool",
-        keep: bool = False,
+        well: bool = False,
     ) -> None:
-        """A call's result. One without a call stands by itself, so that nothing is lost; `keep` leaves the call open."""
+        """A call's result. One without a call stands by itself, so that nothing is lost; `well` says that a command ended
+        with 0."""
         self._begun()
         known = self._calls.get(call or "")
         if known is None:
             number, ran = self.call(call, tool, None, at), False
         else:
             number, ran = known
-        if not keep and call:
+        if call:
             self._calls.pop(call, None)
         if status is None and ran:
-            status = tools.exit_of(output)
+            status = 0 if well else tools.exit_of(output)
         self._events.append(
             Answered(number=number, output=output, exit=status, failed=failed, at=at, touches=tuple(touches))
         )
@@ -251,6 +252,20 @@ class Scribe:
         self.number = int(state["number"])
         self.standing = Standing(state["standing"])
         self._calls = {call: (int(number), bool(ran)) for call, number, ran in state["calls"]}
+
+
+_COMMANDS = frozenset(
+    {"command", "cmd", "commands", "script", "description", "timeout", "yield_time_ms", "max_output_tokens"}
+)
+
+
+def _besides(arguments: Any) -> Any:
+    """A command's arguments without the command itself, which stands in a place of its own."""
+    if isinstance(arguments, str):
+        return None
+    if not isinstance(arguments, dict):
+        return arguments
+    return {key: value for key, value in arguments.items() if key not in _COMMANDS} or None
 
 
 def counted(tally: Tally, unknown: str | None, size: int) -> None:

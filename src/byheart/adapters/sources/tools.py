@@ -161,9 +161,9 @@ def _how(name: str, given: dict[str, Any]) -> How | None:
         return _EDITOR[order]
     for words, how in (
         (_DELETES, How.DELETE),
+        (_EDITS, How.EDIT),
         (_SEARCHES, None),
         (_READS, How.READ),
-        (_EDITS, How.EDIT),
         (_WRITES, How.CREATE),
     ):
         if any(word in name for word in words):

@@ -232,6 +232,9 @@ def continue_session(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             title=None if title == "Untitled Session" else title or None,
         )
     )
+    for beside in _beside(found.path, caps):
+        if beside.get("sessionId") == own:
+            scribe.seen(when(beside.get("dateCreated")))
     for entry in map(mapping, listing(whole["history"])[: caps.rows]):
         at = when(entry.get("timestamp"))
         counted(tally, chat_message(scribe, _camel(mapping(entry.get("message"))), at), 0)
@@ -245,6 +248,17 @@ def continue_session(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         yield from scribe.take()
     tally.known_bytes = tally.bytes
     yield from scribe.end()
+
+
+def _beside(path: str, caps: Caps) -> list[dict[str, Any]]:
+    """The list of sessions next to a session: the only place that says when it was."""
+    try:
+        return [
+            mapping(each)
+            for each in listing(lines.document(os.path.join(os.path.dirname(path), "sessions.json"), caps, Tally()))
+        ]
+    except Broken:
+        return []
 
 
 def _camel(message: dict[str, Any]) -> dict[str, Any]:
@@ -294,14 +308,13 @@ def _vibe_entry(scribe: Scribe, entry: dict[str, Any]) -> str | None:
         detail, state = mapping(entry.get("detail")), mapping(entry.get("state"))
         call = string(entry.get("id")) or None
         scribe.call(call, string(detail.get("toolName")) or string(detail.get("kind")), detail.get("input"), at)
-        outcome = mapping(state.get("result")) or mapping(state.get("output")) or mapping(state.get("outcome"))
-        text = flat(state.get("output") or state.get("result") or state.get("outcome") or state.get("error"))
-        body = mapping(tools.arguments_of(text)) if text.startswith("{") else outcome
-        status = number(body.get("returncode"))
-        text = flat(body.get("stdout")) + flat(body.get("stderr")) if "stdout" in body else text
-        scribe.answer(
-            call, text, at, status=status, failed=True if string(state.get("type")) in ("failed", "error") else None
-        )
+        output = mapping(state.get("output"))
+        body = mapping(output.get("structured_content"))
+        streams = flat(body.get("stdout")) + flat(body.get("stderr"))
+        text = streams or flat(output.get("content")) or flat(body.get("content")) or flat(state.get("error"))
+        shown = mapping(state.get("display")).get("success")
+        failed = not shown if isinstance(shown, bool) else True if state.get("error") else None
+        scribe.answer(call, text, at, status=number(body.get("returncode")), failed=failed)
     elif kind not in ("reasoning", "notice", "callback", "compaction", "usage"):
         return string(kind) or "?"
     return None

@@ -99,20 +99,20 @@ def fixes(index: SessionIndex, question: str, which: Which, most: int) -> list[K
         wanted = _terms(signature)
         if not wanted:
             continue
-        for fix in index.known_fixes(" ".join(wanted), which, 80):
-            have = _terms(evidence.signature_of(fix.error))
-            shared = len(wanted & have)
-            likeness = (
-                1.0
-                if evidence.signature_of(fix.error) == signature
-                else shared / len(wanted) * (0.5 + 0.5 * shared / max(1, len(have)))
-            )
-            if likeness < 0.34 or (shared < 2 and len(wanted) > 1):
+        candidates = [(fix, evidence.signature_of(fix.error)) for fix in index.known_fixes(" ".join(wanted), which, 80)]
+        terms = [_terms(each) for _, each in candidates]
+        weight = {word: math.log1p(len(terms) / (0.5 + sum(word in each for each in terms))) for word in wanted}
+        whole = sum(weight.values())
+        for (fix, seen), have in zip(candidates, terms, strict=True):
+            shared = wanted & have
+            covered = sum(weight[word] for word in shared) / whole
+            likeness = 1.0 if seen == signature else covered * (0.6 + 0.4 * len(shared) / max(1, len(have)))
+            if likeness < 0.4:
                 continue
             score = likeness + 0.05 * min(fix.seen, 5) + (0.1 if fix.commands or fix.edited else 0.0)
             steps = (evidence.form_of(each) for each in fix.commands)
             files = (path.replace("\\", "/").rsplit("/", 1)[-1] for path in fix.edited)
-            key = (evidence.signature_of(fix.error), " | ".join((*steps, *files)))
+            key = (seen, " | ".join((*steps, *files)))
             if key not in best or best[key].score < score:
                 best[key] = replace(fix, score=round(score, 3))
     return sorted(best.values(), key=lambda fix: (fix.score, fix.at.timestamp() if fix.at else 0.0), reverse=True)[
