@@ -202,10 +202,3 @@ def project_id(opened: Opened, folder: str) -> str:
         )
         or ""
     )
-
-
-def agents() -> tuple[str, ...]:
-    """The names of all agents whose sessions can be read."""
-    from byheart.adapters.sources.registry import AGENTS
-
-    return AGENTS

@@ -64,7 +64,7 @@ _LOOKS = re.compile(
 _ERROR = re.compile(
     r"\b\w*(?:Error|Exception|Panic)\b\s*[:(\[]|^\s*(?:error|fatal|panic|ERROR|FATAL|E)\b[:\s\[]|\berror(?:\[\w+\])?:|\bERR!|\bERR_\w+|\berror TS\d+|"
     r"\bfatal:|\bpanic:|command not found|not recognized as|No such file or directory|Permission denied|Connection refused|Address already in use|EADDRINUSE|ENOENT|EACCES|"
-    r"[Cc]annot find (?:module|name|package|file)|Could not (?:find|resolve|generate|connect|load|read|open)|[Mm]odule not found|No module named|undefined (?:reference|symbol|variable|method|is not)|"
+    r"\b[Cc]annot \w|\b[Cc]an't \w|[Cc]ould not \w|[Mm]odule not found|No module named|undefined (?:reference|symbol|variable|method|is not)|"
     r"is not (?:defined|a function|assignable|installed|a git repository|recognized)|unrecognized (?:subcommand|arguments?|option)|unknown (?:option|command|flag|subcommand)|"
     r"[Uu]nexpected (?:token|end|argument)|[Ss]yntax error|[Tt]imed? ?out|[Ff]ailed to |FAILED|^--- FAIL|^FAIL\b|✖|✗|\(fail\)|not ok \d|CONFLICT|does not exist|doesn't exist|already exists|"
     r"rejected|unable to |Unable to |missing |Missing |invalid |Invalid |denied|refused|ambiguous argument|AssertionError|Segmentation fault|core dumped|out of memory|OOM",
@@ -89,6 +89,10 @@ _BAD_END = re.compile(
     r"^(?:Traceback \(most recent call last\)|\w[\w.]{0,80}(?:Error|Exception): |fatal: |panic: |error: |(?:/\S+/)?(?:ba|z|da)?sh: .{1,200}: (?:command not found|No such file))",
     re.MULTILINE,
 )
+_STATUS = re.compile(
+    r"(?:\[?(?:Exit code|Command exited|Process exited|Wall time|<shellId|Process Group)|\[…\])", re.IGNORECASE
+)
+_HELP = re.compile(r"\s(?:--help|-h|--version)\s*$")
 _FAILURES = re.compile(
     r"\b(?!0+\b)\d+ (?:failed|fail(?:ing|ures?|s)?|errors?)\b|\bfail(?:ed)?:? (?!0+\b)\d+|^FAIL\b|Failed!|test result: FAILED",
     re.IGNORECASE,
@@ -136,6 +140,8 @@ def program_of(form: str) -> str:
 
 def only_looks(form: str) -> bool:
     """Whether a command changes nothing."""
+    if _HELP.search(form):
+        return True
     return bool(_LOOKS.match(form)) and ">" not in form and "sed -i" not in form
 
 
@@ -180,6 +186,15 @@ def errors_in(output: str, *, most: int = 3) -> list[str]:
             found.setdefault(signature_of(shown), shown)
     ranked = sorted(found.values(), key=_telling, reverse=True)
     return ranked[:most]
+
+
+def last_line(output: str) -> str | None:
+    """What a failed command said last, where no line of it looks like an error."""
+    for line in reversed(_ANSI.sub("", output[-4_000:]).splitlines()):
+        shown = _SPACES.sub(" ", line).strip()
+        if len(shown) >= 8 and not _STATUS.match(shown):
+            return shown[:_LONGEST]
+    return None
 
 
 def _telling(line: str) -> int:
@@ -246,7 +261,7 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
         if not step.form:
             continue
         if _is_proof(failed, step, signature):
-            if step.form != failed.form and step.command not in commands:
+            if step.command not in commands and (step.form != failed.form or _place_of(step) != _place_of(failed)):
                 commands.append(step.command)
             return FixFact(
                 error=text,
@@ -262,6 +277,12 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
         if step.ok and not only_looks(step.form):
             commands.append(step.command)
     return None
+
+
+def _place_of(step: Step) -> str:
+    """The folder that a command changed to before it ran."""
+    before = _BEFORE.match(step.command.strip())
+    return before.group() if before else ""
 
 
 def _is_proof(failed: Step, later: Step, signature: str) -> bool:
@@ -289,16 +310,33 @@ def _is_comparable(failed: Step, later: Step) -> bool:
     """Whether a later call tries the same thing, so that its success says something about the earlier failure."""
     if not failed.form:
         return False
-    if failed.form == later.form:
+    if _is_same_call(failed.form, later.form):
         return True
-    kind = kind_of(failed.form)
-    if kind is not None and kind == kind_of(later.form) and kind != "commit":
-        return True
-    mine, theirs = failed.form.split(), later.form.split()
+    if only_looks(later.form) and not only_looks(failed.form):
+        return False
+    kind, other = kind_of(failed.form), kind_of(later.form)
+    if kind is not None or other is not None:
+        return kind == other and kind != "commit"
+    mine, theirs = _words(failed.form), _words(later.form)
     if program_of(failed.form) != program_of(later.form):
-        # The same words behind another way to call them: `pnpm test` for `npm test`.
-        return len(mine) > 1 and mine[1:] == theirs[1:]
+        return False
+    if program_of(failed.form) in _RUNNERS:
+        return mine[:1] == theirs[:1]
+    shared = set(mine) & set(theirs)
     if only_looks(failed.form):
-        return len(set(mine) & set(theirs)) >= max(2, len(set(mine)) // 2)
-    shared = set(mine[1:]) & set(theirs[1:])
-    return bool(shared) or len(mine) == 1
+        return len(shared) >= max(1, len(set(mine)) // 2)
+    return bool(shared) or not mine
+
+
+# Programs that do many things; which one shows in the word behind them.
+_RUNNERS = frozenset(
+    "git gh npm pnpm yarn bun make cargo go docker kubectl uv poetry pip terraform helm aws gcloud az brew apt apt-get systemctl dotnet just nx".split()
+)
+
+
+def _words(form: str) -> list[str]:
+    """What a program was told, without its options and its own name."""
+    name = program_of(form)
+    told = [word for word in form.split() if not word.startswith("-") and word not in ("run", "&&", "exec")]
+    place = next((at for at, word in enumerate(told) if word.rsplit("/", 1)[-1].strip("\"'`(){};") == name), -1)
+    return told[place + 1 :]

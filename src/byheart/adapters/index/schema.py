@@ -125,9 +125,9 @@ def _thrown_away(path: str) -> None:
 def changing(connection: sqlite3.Connection) -> Iterator[None]:
     """All or nothing, with the write lock from the start: waiting for it later could fail a reader that became a writer."""
     connection.execute("BEGIN IMMEDIATE")
+    done = False
     try:
         yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+        done = True
+    finally:
+        connection.execute("COMMIT" if done else "ROLLBACK")

@@ -179,7 +179,7 @@ class _Reader:
             self.scribe.say("assistant", Speaker.ASSISTANT, text[position : found.start()], self._at)
             given = _fields(text[found.end() : end])
             if tool in _SPOKEN:
-                self.scribe.say("assistant", Speaker.ASSISTANT, given.get(_SPOKEN[tool], ""), self._at)
+                self.scribe.say("assistant", Speaker.ASSISTANT, given.pop(_SPOKEN[tool], ""), self._at)
             self._calls += 1
             self.scribe.call(f"xml-{self._calls}", tool, given, self._at)
             position = end + len(tool) + 3

@@ -56,6 +56,7 @@ _HEADER = re.compile(
     r"Process exited with code (?P<b>-?\d+)[^\n]*\n|Process running with session ID (?P<s>\d+)[^\n]*\n|"
     r"Original token count:[^\n]*\n|Total output lines:[^\n]*\n)"
 )
+_FOLDER = re.compile(r"<cwd>([^<\n]{1,500})</cwd>|^Current working directory: ([^\n]{1,500})$", re.MULTILINE)
 # Copies of a parent's history are written in one go; a pause this long ends them.
 _PAUSE = timedelta(seconds=1)
 _RECENT = 64
@@ -70,6 +71,7 @@ class CodexReader:
         self._is_first = True
         self._copying: datetime | None = None
         self._own_from: int | None = None
+        self._side: str | None = None
         self._prompts: list[int] = []
         self._recent: deque[str] = deque(maxlen=_RECENT)
         self._ends: dict[str, dict[str, Any]] = {}
@@ -157,6 +159,8 @@ class CodexReader:
             title=string(meta.get("thread_name")),
         )
         self._own_from = number(meta.get("subagent_history_start_ordinal"))
+        # What a sub-agent hears under the user's role is its parent speaking.
+        self._side = own if source or meta.get("thread_source") == "subagent" else None
         self._git(meta)
 
     def _git(self, meta: dict[str, Any]) -> None:
@@ -208,8 +212,10 @@ class CodexReader:
             else:
                 own.append(text)
         text = "\n".join(part for part in own if part)
+        if self.scribe.session.cwd is None and (place := _FOLDER.search(text)):
+            self.scribe.know(cwd=(place.group(1) or place.group(2)).strip())
         if self._is_new("user", text):
-            self._prompt(self.scribe.hear(text, at))
+            self._prompt(self.scribe.hear(text, at, side=self._side))
 
     def _prompt(self, number: int | None) -> None:
         if number is not None and self.scribe.standing is Standing.LIVE:
@@ -234,6 +240,7 @@ class CodexReader:
         if given is None:
             given = item.get("input") if "input" in item else item.get("action") or item.get("query")
         call = string(item.get("call_id")) or string(item.get("id")) or None
+        self.scribe.know_first(cwd=string(mapping(given).get("workdir")))
         turn = self.scribe.call(call, f"{space}.{name}" if space else name, given, at)
         if call is None:
             return
@@ -280,7 +287,7 @@ class CodexReader:
         if kind == "user_message":
             text = string(event.get("message"))
             if self._is_new("user", text, event=True):
-                self._prompt(self.scribe.hear(text, at))
+                self._prompt(self.scribe.hear(text, at, side=self._side))
         elif kind == "agent_message":
             text = string(event.get("message"))
             if self._is_new("assistant", text, event=True):
@@ -309,7 +316,7 @@ class CodexReader:
         if kind == "UserMessage":
             text = flat(item.get("content"))
             if self._is_new("user", text, event=True):
-                self._prompt(self.scribe.hear(text, at))
+                self._prompt(self.scribe.hear(text, at, side=self._side))
         elif kind == "AgentMessage":
             text = flat(item.get("content"))
             if self._is_new("assistant", text, event=True):
@@ -361,6 +368,7 @@ class CodexReader:
             "first": self._is_first,
             "copying": self._copying.isoformat() if self._copying else None,
             "own_from": self._own_from,
+            "side": self._side,
             "prompts": self._prompts[-1000:],
             "recent": list(self._recent),
             "running": list(self._running.items()),
@@ -375,6 +383,7 @@ class CodexReader:
         self._is_first = state["first"]
         self._copying = datetime.fromisoformat(state["copying"]) if state["copying"] else None
         self._own_from = state["own_from"]
+        self._side = state["side"]
         self._prompts = list(state["prompts"])
         self._recent = deque(state["recent"], maxlen=_RECENT)
         self._running = dict(state["running"])

@@ -126,7 +126,9 @@ def _said(scribe: Scribe, body: str) -> None:
             scribe.call("last", head.removeprefix("[Tool call]").strip(), given, None)
         elif head.startswith("[Tool result]"):
             scribe.answer("last", rest.strip(), None, tool=head.removeprefix("[Tool result]").strip())
-        elif not head.startswith("[Thinking]"):
+        elif head.startswith("[Thinking]"):
+            spoken.append(paragraph.partition("\n\n")[2])
+        else:
             spoken.append(paragraph)
     scribe.say("assistant", Speaker.ASSISTANT, "".join(spoken), None)
 

@@ -185,7 +185,7 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
             for part in (listing(content) or [content])
             if not (isinstance(part, dict) and "functionResponse" in part)
         )
-        scribe.hear(text, at)
+        scribe.hear(text, at, side=scribe.session.id if scribe.session.parent else None)
     elif kind in ("gemini", "model", "assistant"):
         scribe.know(model=string(message.get("model")))
         calls = listing(message.get("toolCalls"))

@@ -46,7 +46,7 @@ class GooseReader:
         self.scribe.restore(state["scribe"])
 
 
-def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any]) -> str | None:
+def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any], side: str | None = None) -> str | None:
     """One message; the name of a block nobody knows."""
     role, at, unknown = value.get("role"), when(value.get("created")), None
     scribe.seen(at)
@@ -54,12 +54,16 @@ def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any]) -> 
     texts = []
     for item in map(mapping, listing(value.get("content"))):
         kind = item.get("type")
-        if kind == "text":
+        if kind == "text" and role == "assistant" and not hidden:
+            scribe.say("assistant", Speaker.ASSISTANT, string(item.get("text")), at, side=side)
+        elif kind == "text":
             texts.append(string(item.get("text")))
         elif kind in ("toolRequest", "frontendToolRequest"):
             call = mapping(item.get("toolCall"))
             asked = mapping(call.get("value")) or call
-            scribe.call(string(item.get("id")) or None, string(asked.get("name")), asked.get("arguments"), at)
+            scribe.call(
+                string(item.get("id")) or None, string(asked.get("name")), asked.get("arguments"), at, side=side
+            )
         elif kind == "toolResponse":
             _result(scribe, item, at)
         elif kind not in _QUIET:
@@ -67,10 +71,8 @@ def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any]) -> 
     text = "\n".join(filter(None, texts))
     if hidden:
         scribe.say(str(role), Speaker.SYSTEM, text, at, synthetic="summary")
-    elif role == "assistant":
-        scribe.say("assistant", Speaker.ASSISTANT, text, at)
     else:
-        scribe.hear(text, at)
+        scribe.hear(text, at, side=side)
     return unknown
 
 
@@ -131,12 +133,14 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         scribe.seen(when(info.get("created_at")))
         query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
         for each in stores.rows(store, query, found.part, most=caps.rows):
-            yield from _stored(scribe, each, caps, tally)
+            yield from _stored(
+                scribe, each, caps, tally, found.part if info.get("session_type") == "sub_agent" else None
+            )
     tally.known_bytes = tally.bytes
     yield from scribe.end()
 
 
-def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally) -> list[Event]:
+def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None) -> list[Event]:
     names = set(row.keys())
     content, metadata = str(row["content_json"]), str(row["metadata_json"] or "") if "metadata_json" in names else ""
     tally.bytes += len(content)
@@ -152,5 +156,5 @@ def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally) -> list[Event]:
         tally.skipped[str(reason)] += 1
         return []
     value = {"role": row["role"], "created": row["created_timestamp"], "content": blocks}
-    counted(tally, message(scribe, value, more), 0)
+    counted(tally, message(scribe, value, more, side), 0)
     return scribe.take()

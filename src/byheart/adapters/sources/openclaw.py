@@ -37,7 +37,6 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         if "transcript_events" not in stores.tables(store):
             raise Broken(stores.CORRUPT)
         reader = PiReader(found, AGENT)
-        _window(store, reader, found.part)
         packed = ", event_zstd" if "event_zstd" in stores.columns(store, "transcript_events") else ", NULL"
         query = f"SELECT event_json{packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
         for plain, blob in stores.rows(store, query, found.part, most=caps.rows):
@@ -53,6 +52,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             tally.bytes += len(raw)
             _take(reader, raw, tally)
             yield from reader.scribe.take()
+        _window(store, reader, found.part)
     reader.finish()
     yield from reader.scribe.end()
 

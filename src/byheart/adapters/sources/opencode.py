@@ -190,7 +190,7 @@ def _told(found: Found, info: dict[str, Any], messages: Iterable[Message], tally
                 "assistant",
                 Speaker.SYSTEM,
                 flat(mapping(error.get("data")).get("message")) or string(error.get("name")),
-                None,
+                when(mapping(message.get("time")).get("created")),
                 synthetic="notice",
             )
         yield from scribe.take()
@@ -202,6 +202,8 @@ def _part(scribe: Scribe, message: dict[str, Any], part: dict[str, Any]) -> str 
     kind, role = part.get("type"), message.get("role")
     at = when(mapping(part.get("time")).get("start")) or when(mapping(message.get("time")).get("created"))
     scribe.seen(at)
+    # A child session's prompts come from the agent that started it.
+    side = scribe.session.id if scribe.session.parent else None
     if role == "assistant":
         scribe.know(model=string(message.get("modelID")))
         scribe.know_first(cwd=string(mapping(message.get("path")).get("cwd")))
@@ -210,12 +212,12 @@ def _part(scribe: Scribe, message: dict[str, Any], part: dict[str, Any]) -> str 
         if role == "assistant":
             is_summary = message.get("summary") is True or message.get("mode") == "compaction"
             speaker = Speaker.SYSTEM if is_summary else Speaker.ASSISTANT
-            scribe.say("assistant", speaker, text, at, synthetic="summary" if is_summary else None)
+            scribe.say("assistant", speaker, text, at, synthetic="summary" if is_summary else None, side=side)
         elif part.get("synthetic") or part.get("ignored"):
             scribe.say("user", Speaker.SYSTEM, text, at, synthetic="added by the client")
         else:
             quoted = len(text) > 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1]
-            scribe.hear(text[1:-1] if quoted else text, at)
+            scribe.hear(text[1:-1] if quoted else text, at, side=side)
     elif kind in ("tool", "tool-invocation"):
         _tool(scribe, part, at)
     elif kind == "compaction":

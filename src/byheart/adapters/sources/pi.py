@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from byheart.adapters.sources.scribe import Scribe
@@ -14,6 +15,7 @@ _QUIET = frozenset(
     reset_boundary custom todo_state session_info leaf link active_tools_change tool_set_change title_change memory
     fast_mode_change permission_change context_edit""".split()
 )
+_NESTED = re.compile(r"_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}$")
 # Entries whose place in the tree is remembered; a longer session is read with its oldest entries taken as settled.
 _NODES = 60_000
 
@@ -30,6 +32,8 @@ class PiReader:
         self._off: set[str] = set()
         self._tip = ""
         self._straight = True
+        # A sub-agent's file lies in a folder named after its session.
+        self._side = name if _NESTED.search(os.path.basename(os.path.dirname(found.path))) else None
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one entry in; the name of its type where that is unknown."""
@@ -88,15 +92,15 @@ class PiReader:
                     synthetic=string(message.get("attribution")) or "extension",
                 )
             else:
-                scribe.hear(flat(content), at)
+                scribe.hear(flat(content), at, side=self._side)
         elif role == "assistant":
             scribe.know(model=string(message.get("model")))
             for block in blocks_of(content):
                 if mapping(block).get("type") in ("toolCall", "tool_use"):
                     given = block.get("arguments", block.get("input"))
-                    scribe.call(string(block.get("id")) or None, string(block.get("name")), given, at)
+                    scribe.call(string(block.get("id")) or None, string(block.get("name")), given, at, side=self._side)
                 else:
-                    scribe.say("assistant", Speaker.ASSISTANT, flat(block), at)
+                    scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=self._side)
             error = string(message.get("errorMessage"))
             scribe.say("assistant", Speaker.SYSTEM, error, at, synthetic="notice")
         elif role in ("toolResult", "tool"):

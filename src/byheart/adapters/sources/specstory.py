@@ -25,6 +25,7 @@ _BARE = re.compile(
 )
 _TICKED = re.compile(r"`([^`\n]{1,2000})`")
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"(?:Read|Edit|Edited|Create|Created|Write|Delete) file: (\S{1,300})")
 _EDGE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
 _NOISE = re.compile(r"</?(?:details|summary|tool-use|think)[^>\n]{0,200}>")
 
@@ -137,6 +138,9 @@ def _call(scribe: Scribe, kind: str, tool: str, body: str, at: Any, side: str | 
     fences = [html.unescape(each[1]) for each in _FENCE.findall(body[:200_000])]
     given: dict[str, Any] = {}
     subject = ticked[0] if ticked else (label.group(2) or "").split(": ", 1)[-1].strip() if label else ""
+    named = _FILE.search(head)
+    if not subject and named:
+        subject = named.group(1)
     if kind == "shell" or tool in (
         "Bash",
         "exec_command",

@@ -241,16 +241,20 @@ def _work(
     form = evidence.form_of(command) if command is not None else ""
     if command is not None:
         ok = evidence.judged(form, command, ok, output)
-    wrong = (
-        [ErrorFact(row, evidence.signature_of(each), each) for each in evidence.errors_in(output)]
-        if ok is False
-        else []
-    )
+    wrong = _errors(row, form, output) if ok is False else []
     if command is None:
         return [], wrong
     kind = evidence.kind_of(form)
     result = evidence.result_of(output) if kind == "test" and output else None
     return [CommandFact(row, form, evidence.program_of(form), kind, ok, result)], wrong
+
+
+def _errors(row: int, form: str, output: str) -> list[ErrorFact]:
+    """The lines that say what went wrong; the last word of a command that says it in no known way."""
+    found = evidence.errors_in(output)
+    if not found and form and not evidence.only_looks(form) and (last := evidence.last_line(output)):
+        found = [last]
+    return [ErrorFact(row, evidence.signature_of(each), each) for each in found]
 
 
 def _joined(earlier: Answered, later: Answered) -> Answered:

@@ -89,24 +89,13 @@ def _which(
     subagents: bool = True,
 ) -> Which:
     return Which(
-        agent=_agent(agent),
+        agent=agent,
         project=_project(opened, project) if project else None,
         since=_moment("--since", since),
         until=_moment("--until", until),
         text=text,
         subagents=subagents,
     )
-
-
-def _agent(name: str | None) -> str | None:
-    if name is None:
-        return None
-    from byheart.machine import agents
-
-    known = agents()
-    if name not in known:
-        raise BadInput(f"{name!r} is no agent that byheart reads; known: {', '.join(known)}")
-    return name
 
 
 def _project(opened: Opened, name: str) -> str:
