@@ -1,10 +1,11 @@
-# make run · make test · make check · make bench · make golden · make docs
+# make run · make test · make check · make bench · make fuzz · make golden · make docs
 # Each target sets up what it needs in .venv; nothing has to be run before it.
 SHELL := /bin/bash
 BIN := .venv/bin
 DATA ?=
+EXAMPLES ?= 20000
 
-.PHONY: run test check bench golden docs format clean
+.PHONY: run test check bench fuzz golden docs format clean
 
 run: .venv/.run
 	@scripts/demo.sh $(BIN)/byheart
@@ -22,8 +23,11 @@ check: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py $(if $(DATA),--data $(DATA))
 
+fuzz: .venv/.dev
+	FUZZ=1 EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 --timeout 3600 tests/sources/test_fuzz.py
+
 golden: .venv/.dev
-	$(BIN)/python -m pytest -q tests/journeys/test_golden.py --update-golden
+	$(BIN)/python -m pytest -q tests/journeys/test_golden.py tests/sources/test_transcripts.py --update-golden
 
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py

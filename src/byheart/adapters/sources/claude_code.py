@@ -99,7 +99,7 @@ class ClaudeReader:
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
-        kind = value.get("type")
+        kind = string(value.get("type"))
         at = when(value.get("timestamp"))
         self.scribe.at_line(string(value.get("uuid")))
         self._facts(value, at)
@@ -143,7 +143,7 @@ class ClaudeReader:
         side = self._side(value)
         texts = [content] if isinstance(content, str) else []
         for block in listing(content):
-            kind = mapping(block).get("type")
+            kind = string(mapping(block).get("type"))
             if kind == "tool_result":
                 self._result(block, value, at)
             elif isinstance(block, str):
@@ -233,7 +233,7 @@ class ClaudeReader:
             content = [{"type": "text", "text": content}]
         notice = "notice" if value.get("isApiErrorMessage") or message.get("model") == "<synthetic>" else None
         for block in listing(content):
-            kind = mapping(block).get("type")
+            kind = string(mapping(block).get("type"))
             if kind == "text":
                 speaker = Speaker.SYSTEM if notice else Speaker.ASSISTANT
                 self.scribe.say("assistant", speaker, string(block.get("text")), at, synthetic=notice, side=side)
@@ -245,7 +245,7 @@ class ClaudeReader:
                 self.scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=side)
 
     def _attachment(self, attachment: dict[str, Any], at: Any) -> None:
-        kind = attachment.get("type")
+        kind = string(attachment.get("type"))
         if kind == "queued_command":
             text = flat(attachment.get("prompt"))
             if attachment.get("commandMode") in (None, "prompt"):
@@ -262,7 +262,7 @@ class ClaudeReader:
             self.scribe.say("attachment", Speaker.SYSTEM, text, at, synthetic="hook")
 
     def _system(self, value: dict[str, Any], at: Any) -> None:
-        kind = value.get("subtype")
+        kind = string(value.get("subtype"))
         if kind == "compact_boundary":
             self.scribe.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
         elif kind in ("local_command", "slash_command"):

@@ -97,7 +97,7 @@ class _Reader:
             self._user(blocks)
         elif role == "assistant":
             for block in blocks:
-                kind = mapping(block).get("type")
+                kind = string(mapping(block).get("type"))
                 if kind in ("tool_use", "tool-call"):
                     given = block.get("input", block.get("args"))
                     self.scribe.call(
@@ -118,7 +118,7 @@ class _Reader:
         texts: list[str] = []
         open_call: str | None = None
         for block in blocks:
-            kind = mapping(block).get("type")
+            kind = string(mapping(block).get("type"))
             text = flat(block)
             if kind in ("tool_result", "tool-result"):
                 self._result(block)

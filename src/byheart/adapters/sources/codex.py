@@ -82,15 +82,15 @@ class CodexReader:
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
-        kind, payload, at = value.get("type"), value.get("payload"), when(value.get("timestamp"))
+        kind, payload, at = string(value.get("type")), value.get("payload"), when(value.get("timestamp"))
         if "record_type" in value:
             return None
-        if kind is None and "id" in value:
+        if not kind and "id" in value:
             # The first line of a bare rollout.
             self._meta(value, at)
             return None
         if not isinstance(payload, dict):
-            return self._item(value, at) if isinstance(kind, str) else "?" + ",".join(sorted(value)[:4])
+            return self._item(value, at) if kind else "?" + ",".join(sorted(value)[:4])
         self._place(value, at)
         self.scribe.seen(at)
         if kind == "session_meta":
@@ -172,7 +172,7 @@ class CodexReader:
         )
 
     def _item(self, item: dict[str, Any], at: datetime | None) -> str | None:
-        kind = item.get("type")
+        kind = string(item.get("type"))
         if kind == "message":
             self._message(item, at)
         elif kind == "agent_message":
@@ -283,7 +283,7 @@ class CodexReader:
         )
 
     def _event(self, event: dict[str, Any], at: datetime | None) -> str | None:
-        kind = event.get("type")
+        kind = string(event.get("type"))
         if kind == "user_message":
             text = string(event.get("message"))
             if self._is_new("user", text, event=True):

@@ -48,7 +48,7 @@ class CursorReader:
         self.scribe.seen(at)
         texts = []
         for block in blocks_of(content):
-            kind = mapping(block).get("type")
+            kind = string(mapping(block).get("type"))
             if kind in _CALLS:
                 self._calls += 1
                 own = string(block.get("id")) or string(block.get("toolCallId")) or f"call-{self._calls}"
@@ -104,7 +104,7 @@ def plain(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     text = lines.text(found.path, caps.document_bytes, tally)
     scribe = Scribe(_session(found))
     heads = list(_BLOCK.finditer(text))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip(heads, [*heads[1:], None], strict=False):
         body = text[head.end() : following.start() if following else len(text)]
         if head.group(1) == "user":
             scribe.hear(body, None)

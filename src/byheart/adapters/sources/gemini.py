@@ -170,7 +170,7 @@ def _told(found: Found, history: _History, tally: Tally) -> Iterator[Event]:
 
 
 def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
-    kind, at = message.get("type") or message.get("role"), when(message.get("timestamp"))
+    kind, at = string(message.get("type")) or message.get("role"), when(message.get("timestamp"))
     content = message.get("content", message.get("parts"))
     scribe.seen(at)
     if kind == "user":

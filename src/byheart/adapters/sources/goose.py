@@ -53,7 +53,7 @@ def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any], sid
     hidden = metadata.get("userVisible") is False
     texts = []
     for item in map(mapping, listing(value.get("content"))):
-        kind = item.get("type")
+        kind = string(item.get("type"))
         if kind == "text" and role == "assistant" and not hidden:
             scribe.say("assistant", Speaker.ASSISTANT, string(item.get("text")), at, side=side)
         elif kind == "text":

@@ -15,6 +15,8 @@ import msgspec
 from byheart.domain.sessions import Caps, Tally
 
 _CHUNK = 1 << 20
+# Some editors put this in front of a file.
+_MARK = b"\xef\xbb\xbf"
 _DECODE = msgspec.json.Decoder().decode
 _HALF = re.compile("[\ud800-\udfff]")
 LONG, BROKEN, DEEP, HALF_LINE, NOT_OBJECT = (
@@ -24,6 +26,7 @@ LONG, BROKEN, DEEP, HALF_LINE, NOT_OBJECT = (
     "half a last line",
     "not an object",
 )
+ODD_SHAPE = "unexpected shape"
 TOO_LARGE, UNREADABLE, BAD_TEXT, UNPACKED = (
     "file too large",
     "cannot be read",
@@ -82,7 +85,7 @@ def opened(path: str) -> IO[bytes] | None:
 
 def document(path: str, caps: Caps, tally: Tally) -> Any:
     """A whole file as one JSON value. Raises Broken with the reason."""
-    return decoded(content(path, caps.document_bytes, tally), tally)
+    return decoded(content(path, caps.document_bytes, tally).removeprefix(_MARK), tally)
 
 
 def content(path: str, most: int, tally: Tally) -> bytes:
@@ -175,23 +178,24 @@ class Lines:
             end = whole.rfind(b"\n") + 1
             self._take(whole[:end])
             rest = whole[end:]
-            for part in whole[: max(0, end - 1)].split(b"\n"):
+            # Empty lines are dropped at once: a file of nothing else must not take longer than one of text.
+            for part in filter(None, whole[: max(0, end - 1)].split(b"\n")):
                 if len(part) > self._caps.line_bytes:
                     self._skip(LONG)
-                elif part:
-                    yield part
+                else:
+                    yield part.removeprefix(_MARK)
             if len(rest) > self._caps.line_bytes:
                 self._skip(LONG)
                 self._take(rest)
                 rest, skipping = b"", True
         if rest.strip():
             try:
-                decoded(rest, Tally())
+                decoded(rest.removeprefix(_MARK), Tally())
             except Broken:
                 self._skip(HALF_LINE)
                 return
             self._take(rest)
-            yield rest
+            yield rest.removeprefix(_MARK)
 
     def _take(self, piece: bytes) -> None:
         self._hash.update(piece)

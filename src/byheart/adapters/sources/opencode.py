@@ -199,7 +199,7 @@ def _told(found: Found, info: dict[str, Any], messages: Iterable[Message], tally
 
 
 def _part(scribe: Scribe, message: dict[str, Any], part: dict[str, Any]) -> str | None:
-    kind, role = part.get("type"), message.get("role")
+    kind, role = string(part.get("type")), message.get("role")
     at = when(mapping(part.get("time")).get("start")) or when(mapping(message.get("time")).get("created"))
     scribe.seen(at)
     # A child session's prompts come from the agent that started it.

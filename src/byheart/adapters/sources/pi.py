@@ -37,7 +37,7 @@ class PiReader:
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one entry in; the name of its type where that is unknown."""
-        kind, at = value.get("type"), when(value.get("timestamp"))
+        kind, at = string(value.get("type")), when(value.get("timestamp"))
         self.scribe.seen(at)
         self.scribe.at_line(f"{value['id']}@{value.get('timestamp')}" if value.get("id") else "")
         if kind == "session":
@@ -96,7 +96,7 @@ class PiReader:
         elif role == "assistant":
             scribe.know(model=string(message.get("model")))
             for block in blocks_of(content):
-                if mapping(block).get("type") in ("toolCall", "tool_use"):
+                if string(mapping(block).get("type")) in ("toolCall", "tool_use"):
                     given = block.get("arguments", block.get("input"))
                     scribe.call(string(block.get("id")) or None, string(block.get("name")), given, at, side=self._side)
                 else:

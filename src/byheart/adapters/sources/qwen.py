@@ -25,7 +25,7 @@ class QwenReader:
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
-        kind, at, scribe = value.get("type"), when(value.get("timestamp")), self.scribe
+        kind, at, scribe = string(value.get("type")), when(value.get("timestamp")), self.scribe
         scribe.seen(at)
         scribe.at_line(string(value.get("uuid")))
         scribe.know_first(cwd=string(value.get("cwd")))

@@ -14,6 +14,8 @@ from byheart.domain.sessions import Caps, Event, Found, Mark, Tally
 
 # A reader's memory larger than this is not kept; the file is then read anew when it grows.
 _STATE = 4_000_000
+# What a value of an unforeseen kind can raise.
+ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
 _PACK, _UNPACK = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
 
 
@@ -88,7 +90,12 @@ class LineReading:
                     tally.lines += 1
                     tally.skipped[lines.NOT_OBJECT] += 1
                     continue
-                counted(tally, reader.line(value), len(raw))
+                try:
+                    counted(tally, reader.line(value), len(raw))
+                except ODD:
+                    # Another program's format may hold anything anywhere; one odd line must not cost the others.
+                    tally.lines += 1
+                    tally.skipped[lines.ODD_SHAPE] += 1
                 yield from reader.scribe.take()
             reader.finish()
             yield from reader.scribe.end()
@@ -114,3 +121,6 @@ class WholeReading:
         except Broken as reason:
             self.tally.lines += 1
             self.tally.skipped[str(reason)] += 1
+        except ODD:
+            self.tally.lines += 1
+            self.tally.skipped[lines.ODD_SHAPE] += 1

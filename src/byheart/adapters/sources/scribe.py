@@ -27,6 +27,7 @@ from byheart.text.injected import parted
 
 # Calls whose result has not come; a file that never answers must not fill the memory.
 _OPEN_CALLS = 2_000
+_LONGEST_FACT = 2_000
 _FACTS = ("id", "version", "cwd", "branch", "commit", "remote", "parent", "title", "model", "memory_mode", "closed")
 
 
@@ -60,6 +61,9 @@ class Scribe:
         """Better knowledge of the session; what is None or empty changes nothing."""
         session = self.session
         fresh = {key: value for key, value in facts.items() if value and getattr(session, key) != value}
+        for key, value in fresh.items():
+            if isinstance(value, str) and len(value) > _LONGEST_FACT:
+                fresh[key] = value[:_LONGEST_FACT]
         if fresh:
             self.session = replace(session, **fresh)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from byheart.adapters.sources import lines
 from byheart.adapters.sources.lines import Broken
-from byheart.adapters.sources.values import mapping
+from byheart.adapters.sources.values import mapping, string
 from byheart.domain.sessions import Caps, Tally
 
 _HEAD = 262_144
@@ -66,11 +66,11 @@ def _lines(path: str) -> str | None:
 
 
 def _line(value: dict[str, Any], path: str) -> str | None:
-    kind = value.get("type")
+    kind = string(value.get("type"))
     if (
         (kind in _CODEX and "payload" in value)
         or "record_type" in value
-        or (kind is None and {"id", "timestamp", "instructions"} <= set(value))
+        or (not kind and {"id", "timestamp", "instructions"} <= set(value))
     ):
         return "codex"
     if kind == "title" and "v" in value:

@@ -47,7 +47,7 @@ def opened(path: str) -> Iterator[sqlite3.Connection]:
         raise Broken(
             BUSY if "locked" in text or "busy" in text else UNREADABLE if "unable" in text else CORRUPT
         ) from None
-    except (sqlite3.DatabaseError, OverflowError, MemoryError):
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError):
         raise Broken(CORRUPT) from None
     finally:
         if connection is not None:

@@ -133,7 +133,7 @@ def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
     if kind is not None:
         return _openhands_kind(scribe, event, string(kind), at)
     source, args = event.get("source"), mapping(event.get("args"))
-    action, observation = event.get("action"), event.get("observation")
+    action, observation = (event[key] if isinstance(event.get(key), str) else None for key in ("action", "observation"))
     if action == "message":
         text = flat(args.get("content")) or string(event.get("message"))
         if source == "user":
@@ -297,7 +297,7 @@ def vibe(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
 
 
 def _vibe_entry(scribe: Scribe, entry: dict[str, Any]) -> str | None:
-    at, kind = when(entry.get("createdAt")), entry.get("type")
+    at, kind = when(entry.get("createdAt")), string(entry.get("type"))
     scribe.seen(at)
     if kind == "message":
         if entry.get("role") == "user":

@@ -91,7 +91,7 @@ def flat(content: Any, depth: int = 0) -> str:
         return "\n".join(part for part in (flat(each, depth + 1) for each in content) if part)
     if not isinstance(content, dict):
         return str(content)
-    kind = content.get("type")
+    kind = string(content.get("type"))
     if kind in _IMAGES or "inlineData" in content:
         return "[image]"
     if kind in _SILENT or content.get("thought") is True:
