@@ -329,7 +329,10 @@ def counts(db: sqlite3.Connection, which: Which) -> list[AgentCount]:
         ).fetchall()
 
         def total(table: str, agent: str = agent) -> int:
-            query = f"SELECT count(*) FROM {table} x JOIN session s ON s.n = x.session WHERE s.agent = ? AND {where}"
+            live = "" if table == "fix" else "JOIN turn t ON t.n = x.turn AND t.standing = 'live'"
+            query = (
+                f"SELECT count(*) FROM {table} x {live} JOIN session s ON s.n = x.session WHERE s.agent = ? AND {where}"
+            )
             return int(db.execute(query, (agent, *given)).fetchone()[0])
 
         found.append(

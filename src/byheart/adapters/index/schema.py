@@ -74,6 +74,9 @@ def connected(path: str) -> sqlite3.Connection:
                         for statement in _TABLES.split(";\n"):
                             if statement.strip():
                                 connection.execute(statement)
+                        if sqlite3.sqlite_version_info >= (3, 42):
+                            for table in ("turn_words", "fix_words"):
+                                connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 1)")
                         connection.execute(f"PRAGMA user_version = {VERSION}")
                 return connection
             connection.close()

@@ -55,6 +55,10 @@ class SqliteIndex:
                 for key in keys:
                     writing.drop(self._db, key)
 
+    def purge(self) -> None:
+        """Take what was dropped out of the file itself, not only out of the tables."""
+        writing.purge(self._db)
+
     def sessions(self, which: Which, most: int) -> list[Listed]:
         """Sessions, the newest first."""
         return looking.sessions(self._db, which, most)

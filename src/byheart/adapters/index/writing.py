@@ -124,6 +124,16 @@ class Batch:
             self._db.execute(f"DELETE FROM {table} WHERE turn = ?", (row["n"],))
         return int(row["n"])
 
+    def is_at_work(self) -> bool:
+        """Whether the last to speak or act was the agent."""
+        self.flush()
+        row = self._db.execute(
+            "SELECT speaker FROM turn WHERE session = ? AND standing = 'live' AND (speaker = 'assistant' OR tool IS NOT NULL "
+            "OR (speaker = 'user' AND synthetic IS NULL)) ORDER BY number DESC LIMIT 1",
+            (self._session,),
+        ).fetchone()
+        return row is not None and row[0] != "user"
+
     def command_at(self, number: int) -> str | None:
         """The command of a turn that is in the tables already."""
         row = self._db.execute(
@@ -219,8 +229,9 @@ class Batch:
             """UPDATE session SET
                  turns = (SELECT count(*) FROM turn WHERE session = ?1),
                  prompts = (SELECT count(*) FROM turn WHERE session = ?1 AND speaker = 'user' AND synthetic IS NULL AND standing = 'live'),
-                 commands = (SELECT count(*) FROM command WHERE session = ?1),
-                 failures = (SELECT count(*) FROM command WHERE session = ?1 AND ok = 0),
+                 commands = (SELECT count(*) FROM command c JOIN turn t ON t.n = c.turn WHERE c.session = ?1 AND t.standing = 'live'),
+                 failures = (SELECT count(*) FROM command c JOIN turn t ON t.n = c.turn WHERE c.session = ?1 AND c.ok = 0
+                             AND t.standing = 'live'),
                  first = coalesce((SELECT substr(text, 1, 300) FROM turn WHERE session = ?1 AND speaker = 'user' AND synthetic IS NULL
                                    AND standing = 'live' ORDER BY number LIMIT 1), '')
                WHERE n = ?1""",
@@ -263,6 +274,15 @@ def drop(connection: sqlite3.Connection, key: str) -> None:
             connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
     connection.execute("DELETE FROM session WHERE file = ?", (key,))
     connection.execute("DELETE FROM file WHERE key = ?", (key,))
+
+
+def purge(connection: sqlite3.Connection) -> None:
+    """Leave no trace of dropped text: neither in the word index, which only marks what is deleted, nor in the log."""
+    if sqlite3.sqlite_version_info < (3, 42):
+        with changing(connection):
+            for table in ("turn_words", "fix_words"):
+                connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _unword_fixes(connection: sqlite3.Connection, session: int) -> None:

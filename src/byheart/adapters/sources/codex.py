@@ -371,6 +371,10 @@ class CodexReader:
             "side": self._side,
             "prompts": self._prompts[-1000:],
             "recent": list(self._recent),
+            "ends": [
+                [call, {**end, "touches": [[each.path, each.how.value] for each in end.get("touches", ())]}]
+                for call, end in self._ends.items()
+            ],
             "running": list(self._running.items()),
             "stdin": list(self._stdin.items()),
             "scripts": self._scripts,
@@ -386,6 +390,10 @@ class CodexReader:
         self._side = state["side"]
         self._prompts = list(state["prompts"])
         self._recent = deque(state["recent"], maxlen=_RECENT)
+        self._ends = {
+            call: {**end, "touches": tuple(Touch(path, How(how)) for path, how in end["touches"])}
+            for call, end in state["ends"]
+        }
         self._running = dict(state["running"])
         self._stdin = dict(state["stdin"])
         self._scripts = list(state["scripts"])

@@ -205,6 +205,7 @@ class Scribe:
 
     def amend(self, number: int, output: str, status: int, at: datetime | None) -> None:
         """The true end of a call that had been answered before it was over."""
+        self._begun()
         self._events.append(Answered(number=number, output=output, exit=status, at=at))
 
     def is_open(self, call: str) -> bool:
@@ -214,6 +215,7 @@ class Scribe:
         """Turns that count no longer, or again."""
         changed = tuple(numbers)
         if changed:
+            self._begun()
             self._events.append(Restood(changed, standing))
 
     def take(self) -> list[Event]:
@@ -252,7 +254,8 @@ class Scribe:
         """Go on from there. Raises KeyError, TypeError or ValueError for a state that is not one."""
         self._first, self._last = [datetime.fromisoformat(each) if each else None for each in state["times"]]
         self.session = replace(self.session, **state["facts"], started=self._first, ended=self._last)
-        self._told = self.session if state["number"] else None
+        # Told again with the first thing that is found, so that what follows has a session to belong to.
+        self._told = None
         self.number = int(state["number"])
         self.standing = Standing(state["standing"])
         self._calls = {call: (int(number), bool(ran)) for call, number, ran in state["calls"]}

@@ -65,7 +65,7 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
     gone = [] if agents else [key for key in stamps if key not in seen]
     shelf.index.drop(gone)
     total, done = sum(found.size for _, found in due), 0
-    sessions = turns = read_bytes = grown = 0
+    sessions = turns = read_bytes = grown = replaced = 0
     skipped: Counter[str] = Counter()
     for source, found in due:
         if progress:
@@ -77,6 +77,9 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
         grown += not taken.fresh
         read_bytes += taken.tally.bytes
         skipped += taken.tally.skipped
+        replaced += taken.fresh and found.key in stamps
+    if gone or replaced:
+        shelf.index.purge()
     if progress:
         progress(total, total, "")
     return Refreshed(
@@ -166,6 +169,9 @@ class _Recorder:
                 remote=clean(session.remote) if session.remote else None,
             )
         )
+        if not self._is_open:
+            # The first session of this pass may have been begun in an earlier one.
+            self._worked = self._batch.is_at_work()
         self._is_open = True
 
     def _settle(self) -> None:
@@ -189,7 +195,7 @@ class _Recorder:
         if row is not None:
             touches = [(row, each.path, each.how.value) for each in event.touches]
             commands, errors = _work(row, command, ok, output)
-            self._batch.facts(commands, touches, errors, ())
+            self._batch.facts(commands, touches, errors, _about(row, output))
 
     def _write(self, leave: int) -> None:
         """Write the turns that wait, all but the last few."""
@@ -214,7 +220,7 @@ class _Recorder:
                 touches += [
                     (row, each.path, each.how.value) for each in turn.touches if ok is not False or each.how == "read"
                 ]
-                said += _about(row, turn)
+                said += _about(row, turn.output)
                 self._worked = True
             elif turn.is_own_words:
                 kind = remarks.of_words(turn.text, follows_work=self._worked)
@@ -228,8 +234,8 @@ class _Recorder:
         self._batch.facts(commands, touches, errors, said)
 
 
-def _about(row: int, turn: Turn) -> list[Remark]:
-    found = remarks.of_result(turn.output) if turn.output else None
+def _about(row: int, output: str | None) -> list[Remark]:
+    found = remarks.of_result(output) if output else None
     return [Remark(row, found[0], found[1][:2000])] if found else []
 
 
@@ -251,6 +257,9 @@ def _work(
 
 def _errors(row: int, form: str, output: str) -> list[ErrorFact]:
     """The lines that say what went wrong; the last word of a command that says it in no known way."""
+    if remarks.of_result(output):
+        # Somebody said no: that is no error.
+        return []
     found = evidence.errors_in(output)
     if not found and form and not evidence.only_looks(form) and (last := evidence.last_line(output)):
         found = [last]
