@@ -72,7 +72,9 @@ class Opened:
     shadowed: tuple[str, ...] = ()
 
     def write_new(self, place: Place, text: str) -> None:
-        """Write a file that a person named for output; one that exists is left alone."""
+        """Write a file that a person named for output; one that exists is left alone, and no folder is made."""
+        if not os.path.isdir(place.base):
+            raise BadInput(f"{place.base} is not a folder; name a file in one that exists")
         try:
             self.files.write(place, text, "")
         except Conflict:

@@ -29,7 +29,7 @@ def claude(folder: Path, name: str, steps: Iterable[Step], *, cwd: str = "/home/
 
         if len(step) == 3:
             command, output, status = step
-            text = output if status == 0 else f"Exit code {status}\n{output}"
+            text = output if status <= 0 else f"Exit code {status}\n{output}"
             rows.append(
                 line("assistant", [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}], 0)
             )

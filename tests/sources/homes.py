@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from byheart.adapters.sources.places import Machine
@@ -72,7 +72,7 @@ def taken(reading: Reading, into: dict[str, Read] | None = None) -> dict[str, Re
     for event in reading:
         if isinstance(event, Began):
             current = found.setdefault(event.session.id, Read(event.session))
-            current.session = event.session
+            current.session = _better(current.session, event.session)
             continue
         if current is None:
             current = next(iter(found.values()))
@@ -92,6 +92,13 @@ def taken(reading: Reading, into: dict[str, Read] | None = None) -> dict[str, Re
             for number in event.numbers:
                 current.turns[number] = replace(current.turns[number], standing=event.standing)
     return found
+
+
+def _better(known: Session, told: Session) -> Session:
+    """What is known of a session after it was told again: a later pass may say less than an earlier one."""
+    facts = {each.name: getattr(told, each.name) for each in fields(Session) if getattr(told, each.name) is not None}
+    first = {name: getattr(known, name) for name in ("cwd", "commit", "started") if getattr(known, name) is not None}
+    return replace(known, **{**facts, **first, "closed": told.closed})
 
 
 def every_transcript(place: Path) -> Iterable[tuple[SessionSource, Found]]:

@@ -117,7 +117,7 @@ def kind_of(form: str) -> str | None:
     """What a command is for, if that shows: by the program that one of its parts calls, not by words in its arguments."""
     if not _ANY_KIND.search(form):
         return None
-    parts = [_WRAPPED.sub("", part.strip()) for part in _PARTS.findall(form)[:12]]
+    parts = [_WRAPPED.sub("", part.strip(" &")) for part in _PARTS.findall(form)[:12]]
     for kind, pattern in KINDS:
         if any(pattern.match(part) for part in parts):
             return kind

@@ -62,7 +62,7 @@ def session_of(row: sqlite3.Row) -> Session:
 
 def _where(which: Which) -> tuple[str, list[object]]:
     """Conditions on a session `s`, and what they are filled with."""
-    parts, given = [_ONCE], list[object]()
+    parts, given = [_ONCE, "s.turns > 0"], list[object]()
     for column, value in (("agent", which.agent), ("project", which.project)):
         if value is not None:
             parts.append(f"s.{column} = ?")
@@ -123,7 +123,7 @@ def named(db: sqlite3.Connection, name: str) -> list[Listed]:
         ("s.id LIKE ? ESCAPE '\\'", own.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"),
     ):
         rows = db.execute(
-            f"SELECT * FROM session s WHERE {condition}{narrowed} AND {_ONCE} ORDER BY s.ended DESC LIMIT 20",
+            f"SELECT * FROM session s WHERE {condition}{narrowed} AND {_ONCE} AND s.turns > 0 ORDER BY s.ended DESC LIMIT 20",
             (value, *given),
         ).fetchall()
         if rows:

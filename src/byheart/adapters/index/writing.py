@@ -14,6 +14,18 @@ from byheart.domain.sessions import Found, Mark, Session, Stamp, Standing, Tally
 from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 
 _SESSION = "id, agent, path, version, cwd, project, branch, commit_id, remote, started, ended, parent, title, model, memory_mode, closed"
+# A later reading may know less than an earlier one, so what it does not say stays. The folder and the commit are those of
+# the beginning.
+_FIRST, _NOW = ("cwd", "commit_id", "started", "project"), ("closed",)
+_KEPT = [
+    f"{name} = coalesce(session.{name}, excluded.{name})"
+    if name in _FIRST
+    else f"{name} = excluded.{name}"
+    if name in _NOW
+    else f"{name} = coalesce(excluded.{name}, session.{name})"
+    for name in (each.strip() for each in _SESSION.split(","))
+    if name != "id"
+]
 _DERIVED = ("command", "touch", "error", "fix", "remark")
 _BATCH = 400
 
@@ -46,9 +58,7 @@ class Batch:
             session.title, session.model, session.memory_mode, session.closed,
         )  # fmt: skip
         places = ", ".join("?" * (len(values) + 1))
-        kept = ", ".join(
-            f"{name.strip()} = excluded.{name.strip()}" for name in _SESSION.split(",") if name.strip() != "id"
-        )
+        kept = ", ".join(_KEPT)
         row = self._db.execute(
             f"INSERT INTO session(file, {_SESSION}) VALUES({places}) ON CONFLICT(file, id) DO UPDATE SET {kept} RETURNING n",
             (self._found.key, *values),

@@ -13,6 +13,7 @@ from byheart.adapters.sources import lines, tools
 from byheart.adapters.sources.scribe import Scribe, counted
 from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, number, string, when
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
+from byheart.text.slugs import short_digest
 
 AGENT = "codex"
 _EVENTS = frozenset(
@@ -223,7 +224,8 @@ class CodexReader:
 
     def _is_new(self, role: str, text: str, *, event: bool = False) -> bool:
         """Events repeat what items say, before or after; the second of such a pair is dropped."""
-        mark = f":{role}:{len(text)}:{text.strip()[:200]}"
+        # A digest, since this is kept between two readings and the text may hold anything.
+        mark = f":{role}:{len(text)}:{short_digest(text.strip())}"
         other = ("item" if event else "event") + mark
         if other in self._recent:
             self._recent.remove(other)

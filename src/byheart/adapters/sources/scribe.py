@@ -28,7 +28,10 @@ from byheart.text.injected import parted
 # Calls whose result has not come; a file that never answers must not fill the memory.
 _OPEN_CALLS = 2_000
 _LONGEST_FACT = 2_000
-_FACTS = ("id", "version", "cwd", "branch", "commit", "remote", "parent", "title", "model", "memory_mode", "closed")
+# What a reader decides by, and which is kept between two readings. The others stand in the index, cleaned, and stay
+# there until better ones are known.
+_FACTS = ("id", "parent", "closed")
+_TELLING = ("cwd", "version", "title", "branch", "commit", "remote")
 
 
 class Scribe:
@@ -235,7 +238,8 @@ class Scribe:
 
     def _settle(self) -> None:
         self.session = replace(self.session, started=self._first, ended=self._last)
-        if self._told != self.session and self.number:
+        # A header alone is worth telling too: the turns that follow may be read another time.
+        if self._told != self.session and (self.number or any(getattr(self.session, name) for name in _TELLING)):
             self._told = self.session
             self._events.append(Began(self.session))
 

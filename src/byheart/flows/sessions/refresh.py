@@ -19,6 +19,7 @@ from byheart.domain.sessions import (
     Speaker,
     Standing,
     Tally,
+    Touch,
     Turn,
 )
 from byheart.domain.work import CommandFact, ErrorFact, Remark
@@ -27,11 +28,13 @@ from byheart.policies.clipping import trimmed, windowed
 
 # Turns wait for their results this long, so that nearly none is written twice.
 _WAITING = 120
+_FACTS = ("version", "cwd", "branch", "commit", "remote", "title", "model", "memory_mode")
 _FIELD, _TURN = "\n\x1e\n", "\n\x1f\n"
 _SCANNED = 60_000
 # What is kept of each kind of text: from its beginning, and from its end.
 _OWN_WORDS, _SPOKEN, _ADDED = (12_000, 2_000), (4_000, 1_000), (400, 0)
 _ARGUMENTS, _COMMAND, _OUTPUT, _FAILED = (1_000, 0), (2_000, 0), (500, 500), (1_000, 3_000)
+_PATHS = (40_000, 0)
 # A transcript that could not be opened is tried again next time.
 _AGAIN = ("cannot be read", "store is busy")
 Progress = Callable[[int, int, str], None]
@@ -115,10 +118,16 @@ def _read(shelf: Shelf, source: SessionSource, found: Found) -> _Taken:
             recorder.take(event)
         recorder.end()
         again = any(reason in reading.tally.skipped for reason in _AGAIN)
-        before.add(reading.tally)
+        before.add(_named(reading.tally, shelf.scanner))
         # A time that fits no file makes the next refresh try again.
         batch.done(-1 if again else found.modified, reading.mark, before)
     return _Taken(len(recorder.sessions), recorder.turns, reading.fresh, reading.tally)
+
+
+def _named(tally: Tally, scanner: Scanner) -> Tally:
+    """A tally whose names, which come from the file, are clean."""
+    tally.unknown = Counter({scanner.redacted(name): number for name, number in tally.unknown.items()})
+    return tally
 
 
 class _Recorder:
@@ -160,15 +169,10 @@ class _Recorder:
             self.sessions.add(session.id)
             self._worked = False
         shelf = self._shelf
-        clean = shelf.scanner.redacted
-        self._batch.session(
-            replace(
-                session,
-                project=shelf.project_of(session.cwd, session.remote),
-                title=clean(session.title) if session.title else None,
-                remote=clean(session.remote) if session.remote else None,
-            )
-        )
+        facts = {name: text for name in _FACTS if (text := getattr(session, name))}
+        clean = dict(zip(facts, _scanned(list(facts.values()), shelf.scanner), strict=True))
+        project = shelf.project_of(session.cwd, session.remote)
+        self._batch.session(replace(session, project=project, **clean))  # type: ignore[arg-type]
         if not self._is_open:
             # The first session of this pass may have been begun in an earlier one.
             self._worked = self._batch.is_at_work()
@@ -193,7 +197,8 @@ class _Recorder:
         command = self._batch.command_at(event.number)
         row = self._batch.answer(event.number, output, event.exit, event.failed)
         if row is not None:
-            touches = [(row, each.path, each.how.value) for each in event.touches]
+            clean = _scanned([each.path for each in event.touches], self._shelf.scanner)
+            touches = [(row, path, each.how.value) for path, each in zip(clean, event.touches, strict=True)]
             commands, errors = _work(row, command, ok, output)
             self._batch.facts(commands, touches, errors, _about(row, output))
 
@@ -308,8 +313,21 @@ def _scanned(texts: list[str], scanner: Scanner) -> list[str]:
     return parts if len(parts) == len(texts) else [scanner.redacted(text) for text in texts]
 
 
-def _fields(turn: Turn, result: Answered | None) -> tuple[str, str, str, str]:
-    return turn.text, turn.command or "", turn.arguments, (result.output if result else turn.output) or ""
+def _fields(turn: Turn, result: Answered | None) -> tuple[str, ...]:
+    output = (result.output if result else turn.output) or ""
+    return (
+        turn.text,
+        turn.command or "",
+        turn.arguments,
+        output,
+        "\n".join(each.path for each in _touched(turn, result)),
+    )
+
+
+def _touched(turn: Turn, result: Answered | None) -> tuple[Touch, ...]:
+    if result is None or not result.touches:
+        return turn.touches
+    return tuple(dict.fromkeys((*turn.touches, *result.touches)))
 
 
 def _sizes(turn: Turn, result: Answered | None) -> tuple[tuple[int, int], ...]:
@@ -321,7 +339,7 @@ def _sizes(turn: Turn, result: Answered | None) -> tuple[tuple[int, int], ...]:
         else _SPOKEN
     )
     failed = result is not None and evidence.ended_well(result.exit, result.failed) is False
-    return spoken, _COMMAND, _ARGUMENTS, _FAILED if failed else _OUTPUT
+    return spoken, _COMMAND, _ARGUMENTS, _FAILED if failed else _OUTPUT, _PATHS
 
 
 def _cut(pending: _Pending, text: str, sizes: tuple[tuple[int, int], ...], scanner: Scanner) -> Turn:
@@ -331,7 +349,7 @@ def _cut(pending: _Pending, text: str, sizes: tuple[tuple[int, int], ...], scann
         parts = [scanner.redacted(windowed(field, *size)) for field, size in zip(_fields(*pending), sizes, strict=True)]
     if turn.tool is None:
         return replace(turn, text=trimmed(parts[0], *sizes[0]))
-    said, command, arguments, output = (trimmed(part, *size) for part, size in zip(parts, sizes, strict=True))
+    said, command, arguments, output, paths = (trimmed(part, *size) for part, size in zip(parts, sizes, strict=True))
     return replace(
         turn,
         text=said,
@@ -340,5 +358,11 @@ def _cut(pending: _Pending, text: str, sizes: tuple[tuple[int, int], ...], scann
         output=output if result and result.output is not None else None,
         exit=result.exit if result else None,
         failed=result.failed if result else None,
-        touches=tuple(dict.fromkeys((*turn.touches, *result.touches))) if result and result.touches else turn.touches,
+        touches=_renamed(_touched(turn, result), paths),
     )
+
+
+def _renamed(touches: tuple[Touch, ...], paths: str) -> tuple[Touch, ...]:
+    """The files under their cleaned names; a name that swallowed another's line is left away."""
+    names = paths.split("\n") if paths else []
+    return tuple(replace(touch, path=name) for touch, name in zip(touches, names, strict=False) if name)
