@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -106,6 +106,8 @@ class IndexBatch(Protocol):
     def drop(self) -> None: ...
 
     def session(self, session: Session) -> int: ...
+
+    def belongs(self, project_of: Callable[[str | None, str | None], str | None]) -> None: ...
 
     def turn(self, turn: Turn) -> int: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 _SESSION = "id, agent, path, version, cwd, project, branch, commit_id, remote, started, ended, parent, title, model, memory_mode, closed"
 # A later reading may know less than an earlier one, so what it does not say stays. The folder and the commit are those of
 # the beginning.
-_FIRST, _NOW = ("cwd", "commit_id", "started", "project"), ("closed",)
+_FIRST, _NOW = ("cwd", "commit_id", "started"), ("closed",)
 _KEPT = [
     f"{name} = coalesce(session.{name}, excluded.{name})"
     if name in _FIRST
@@ -68,6 +68,11 @@ class Batch:
         own = int(row[0])
         self._session = own
         return own
+
+    def belongs(self, project_of: Callable[[str | None, str | None], str | None]) -> None:
+        """Settle which project the session belongs to, by all that is known of it by now."""
+        cwd, remote = self._db.execute("SELECT cwd, remote FROM session WHERE n = ?", (self._session,)).fetchone()
+        self._db.execute("UPDATE session SET project = ? WHERE n = ?", (project_of(cwd, remote), self._session))
 
     def turn(self, turn: Turn) -> int:
         """A new turn; its row."""

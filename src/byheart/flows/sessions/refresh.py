@@ -171,8 +171,8 @@ class _Recorder:
         shelf = self._shelf
         facts = {name: text for name in _FACTS if (text := getattr(session, name))}
         clean = dict(zip(facts, _scanned(list(facts.values()), shelf.scanner), strict=True))
-        project = shelf.project_of(session.cwd, session.remote)
-        self._batch.session(replace(session, project=project, **clean))  # type: ignore[arg-type]
+        self._batch.session(replace(session, **clean))  # type: ignore[arg-type]
+        self._batch.belongs(shelf.project_of)
         if not self._is_open:
             # The first session of this pass may have been begun in an earlier one.
             self._worked = self._batch.is_at_work()
