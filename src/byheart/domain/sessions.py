@@ -44,7 +44,9 @@ class Touch:
     how: How
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: there are tens of thousands of these in a first read, and setting a frozen value up takes three times as
+# long. Whoever holds one leaves it as it is.
+@dataclass(slots=True, kw_only=True)
 class Turn:
     """One thing that was said or done.
 

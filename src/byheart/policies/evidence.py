@@ -46,8 +46,14 @@ _KINDS = (
     ("commit", r"\bgit (?:\S+ )*(?:commit|push|merge|rebase|tag|cherry-pick)\b"),
 )
 KINDS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
-# One look tells most commands apart from all of these.
-_ANY_KIND = re.compile("|".join(f"(?:{pattern})" for _, pattern in _KINDS))
+# Programs that any of these patterns is about: a command that names none of them needs no closer look.
+_PROGRAMS = frozenset(
+    """pytest py.test unittest nosetests tox nox jest vitest mocha ava karma cypress playwright rspec phpunit pest ctest go cargo
+    bun deno node dotnet mvn gradle gradlew swift mix zig sbt bats make npm pnpm yarn nx turbo just invoke eslint biome ruff
+    flake8 pylint golangci-lint shellcheck stylelint markdownlint markdownlint-cli markdownlint-cli2 rubocop ktlint hadolint
+    mypy pyright basedpyright tsc ty prettier black gofmt goimports rustfmt pip pip3 uv poetry apt apt-get brew bundle composer
+    gem docker vite webpack cmake ninja git""".split()
+)
 _PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^|;&\"'\n]|&(?!&))+")
 _WRAPPED = re.compile(
     r"^(?:\(+\s*|\w+=(?:\"[^\"]*\"|'[^']*'|\S*)\s+|(?:sudo|time|env|npx|bunx|pnpx|uvx|rtk|nohup|corepack|command|exec|then|do|if|!)\s+(?:-\S+\s+)*|timeout\s+\S+\s+|"
@@ -99,6 +105,7 @@ _FAILURES = re.compile(
 )
 _HIDDEN = re.compile(r"\||;\s*echo")
 _LONGEST = 300
+_TAIL = 600
 _READ = 12_000
 
 
@@ -108,14 +115,15 @@ def form_of(command: str) -> str:
     before = _BEFORE.match(text)
     text = text[before.end() :].strip() or text if before else text
     if _TRIMMING.search(text) and "\n" not in text and "<<" not in text:
-        text = _BEHIND.sub("", text).strip() or text
+        # What trims an output stands at the end; looking there alone keeps the time for a long command short.
+        text = (text[:-_TAIL] + _BEHIND.sub("", text[-_TAIL:])).strip() or text
     return _SPACES.sub(" ", text)[:_LONGEST]
 
 
 @lru_cache(maxsize=4096)
 def kind_of(form: str) -> str | None:
     """What a command is for, if that shows: by the program that one of its parts calls, not by words in its arguments."""
-    if not _ANY_KIND.search(form):
+    if _PROGRAMS.isdisjoint(word.rsplit("/", 1)[-1].strip("(;") for word in form.split()):
         return None
     parts = [_WRAPPED.sub("", part.strip(" &")) for part in _PARTS.findall(form)[:12]]
     for kind, pattern in KINDS:

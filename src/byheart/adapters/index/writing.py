@@ -173,21 +173,23 @@ class Batch:
     ) -> None:
         """What the turns show, each under its turn's row."""
         own = self._session
-        self._db.executemany(
-            "INSERT OR REPLACE INTO command VALUES(?, ?, ?, ?, ?, ?, ?)",
-            [(each.turn, own, each.form, each.program, each.kind, each.ok, each.result) for each in commands],
-        )
-        self._db.executemany(
-            "INSERT INTO touch VALUES(?, ?, ?, ?, ?)",
-            [(turn, own, path, path.replace("\\", "/").rsplit("/", 1)[-1], how) for turn, path, how in touches],
-        )
-        self._db.executemany(
-            "INSERT INTO error(turn, session, signature, text) VALUES(?, ?, ?, ?)",
-            [(each.turn, own, each.signature, each.text) for each in errors],
-        )
-        self._db.executemany(
-            "INSERT INTO remark VALUES(?, ?, ?, ?)", [(each.turn, own, each.kind, each.text) for each in remarks]
-        )
+        for query, rows in (
+            (
+                "INSERT OR REPLACE INTO command VALUES(?, ?, ?, ?, ?, ?, ?)",
+                [(each.turn, own, each.form, each.program, each.kind, each.ok, each.result) for each in commands],
+            ),
+            (
+                "INSERT INTO touch VALUES(?, ?, ?, ?, ?)",
+                [(turn, own, path, path.replace("\\", "/").rsplit("/", 1)[-1], how) for turn, path, how in touches],
+            ),
+            (
+                "INSERT INTO error(turn, session, signature, text) VALUES(?, ?, ?, ?)",
+                [(each.turn, own, each.signature, each.text) for each in errors],
+            ),
+            ("INSERT INTO remark VALUES(?, ?, ?, ?)", [(each.turn, own, each.kind, each.text) for each in remarks]),
+        ):
+            if rows:
+                self._db.executemany(query, rows)
 
     def steps(self) -> list[Step]:
         """What the session did, in order, for finding what fixed what."""

@@ -16,6 +16,9 @@ _SMALL = 20_000
 _PIECE = 32_768
 _OVERLAP = 1_024
 _JUDGED = 512
+_EVERYDAY = frozenset({"re_", "pat", "0/", "sk", ".", "|", "s.", "://", "pass", "secret", "key", "0", "-"})
+_SENTINEL = b"xQ7sentinelQ7x"
+_WORTHWHILE = 3
 # What we put in a secret's place; found again, it is not one.
 _REDACTED = re.compile(rb"\W{0,3}\[REDACTED:[a-z0-9-]{1,40}\]?\W{0,3}")
 
@@ -38,6 +41,10 @@ class Engine:
         self._rules = rules
         self._hints: Any = None
         self._by_hint: list[int] = []
+        self._patterns: Any = None
+        # Rules whose hints occur in nearly every text: they are asked for together before each runs by itself.
+        self._common = [rule for rule in rules if any(hint in _EVERYDAY for hint in rule.hints)]
+        self._common_names = frozenset(rule.name for rule in self._common)
         self._scans = 0
 
     def matches(self, text: str) -> Iterator[tuple[Rule, int, int]]:
@@ -52,7 +59,8 @@ class Engine:
         start, seen = 0, set[tuple[str, int, int]]()
         while start < len(content):
             end, clean = _cut(content, start)
-            for rule, begin, stop in self._run(self._hinted(content[start:end]), content[start:end], start):
+            piece = content[start:end]
+            for rule, begin, stop in self._run(self._likely(piece, self._hinted(piece)), piece, start):
                 if (rule.name, begin, stop) not in seen:
                     seen.add((rule.name, begin, stop))
                     yield rule, begin, stop
@@ -73,6 +81,34 @@ class Engine:
                     if not rule.accept(_text(value[:_JUDGED]), _text(found.group()[: 4 * _JUDGED]), before):
                         continue
                 yield rule, offset + found.start(group), offset + found.end(group)
+
+    def _likely(self, piece: bytes, wanted: list[Rule]) -> list[Rule]:
+        """The rules without those of the common ones that surely match nowhere in the piece: one pass asks for all of them.
+
+        The automaton behind that pass gives up on texts that need too many states, and then says "nothing". So it is also
+        asked for a mark that is always there; where that is not found, its answer does not count.
+        """
+        import re2
+
+        common = self._common_names
+        if sum(rule.name in common for rule in wanted) < _WORTHWHILE:
+            return wanted
+        if self._patterns is None:
+            options = re2.Options()
+            options.encoding = re2.Options.Encoding.LATIN1
+            options.log_errors = False
+            options.max_mem = 128 << 20
+            patterns = re2.Set.SearchSet(options)
+            for rule in self._common:
+                patterns.Add(rule.pattern.encode())
+            patterns.Add(_SENTINEL)
+            patterns.Compile()
+            self._patterns = patterns
+        found = self._patterns.Match(_SENTINEL + b"\n" + piece) or ()
+        if len(self._common) not in found:
+            return wanted
+        there = {self._common[each].name for each in found if each < len(self._common)}
+        return [rule for rule in wanted if rule.name not in common or rule.name in there]
 
     def _hinted(self, piece: bytes) -> list[Rule]:
         """The rules worth trying on a piece: one pass finds all hints that occur in it."""

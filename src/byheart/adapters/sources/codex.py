@@ -53,10 +53,11 @@ _OUTPUTS = frozenset(
 )
 _PATCH_HOW = {"add": How.CREATE, "create": How.CREATE, "delete": How.DELETE, "update": How.EDIT}
 _HEADER = re.compile(
-    r"\A(?:Script (?:completed|failed|running)[^\n]*\n|Chunk ID:[^\n]*\n|Exit code: (?P<a>-?\d+)[^\n]*\n|Wall time:?[^\n]*\n|"
-    r"Process exited with code (?P<b>-?\d+)[^\n]*\n|Process running with session ID (?P<s>\d+)[^\n]*\n|"
-    r"Original token count:[^\n]*\n|Total output lines:[^\n]*\n)"
+    r"^Exit code: (-?\d{1,6})\b|^Process exited with code (-?\d{1,6})\b|^Process running with session ID (\d{1,9})\b",
+    re.MULTILINE,
 )
+_FRAMES = ("Chunk ID:", "Exit code:", "Wall time", "Script ", "Process ", "Output:\n", "Total output lines:")
+_OUTPUT, _FRAME = "Output:\n", 600
 _FOLDER = re.compile(r"<cwd>([^<\n]{1,500})</cwd>|^Current working directory: ([^\n]{1,500})$", re.MULTILINE)
 # Copies of a parent's history are written in one go; a pause this long ends them.
 _PAUSE = timedelta(seconds=1)
@@ -423,12 +424,14 @@ def plain_output(raw: Any) -> tuple[str, int | None, str | None]:
             status = number(mapping(value.get("metadata")).get("exit_code"))
             return flat(value["output"]), number(value.get("exit_code")) if status is None else status, None
     status, session = None, None
-    while found := _HEADER.match(text):
-        status = number(found.group("a") or found.group("b")) if found.group("a") or found.group("b") else status
-        session = found.group("s") or session
-        text = text[found.end() :]
-    if text.startswith("Output:\n"):
-        text = text[8:]
+    if text.startswith(_FRAMES):
+        # The frame is short, and the output behind it may be long: it is cut off once.
+        at = text.find(_OUTPUT, 0, _FRAME)
+        head = text[: at + 1] if at >= 0 else text[:_FRAME]
+        for found in _HEADER.finditer(head):
+            status = number(found.group(1) or found.group(2)) if found.group(1) or found.group(2) else status
+            session = found.group(3) or session
+        text = text[at + len(_OUTPUT) :] if at >= 0 else text
     inner = mapping(tools.arguments_of(text)) if text.startswith('{"exit_code"') else {}
     if "exit_code" in inner:
         return flat(inner.get("output")), number(inner["exit_code"]), session

@@ -69,6 +69,8 @@ def when(value: Any) -> datetime | None:
             if not value.isdigit() or len(value) > 17:
                 return None
             return when(int(value))
+        if found.tzinfo is UTC:
+            return found
         found = found if found.tzinfo else found.replace(tzinfo=UTC)
         try:
             return found.astimezone(UTC)

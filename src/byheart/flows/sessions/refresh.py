@@ -31,6 +31,7 @@ _WAITING = 120
 _FACTS = ("version", "cwd", "branch", "commit", "remote", "title", "model", "memory_mode")
 _FIELD, _TURN = "\n\x1e\n", "\n\x1f\n"
 _SCANNED = 60_000
+_SHORT = 400
 # What is kept of each kind of text: from its beginning, and from its end.
 _OWN_WORDS, _SPOKEN, _ADDED = (12_000, 2_000), (4_000, 1_000), (400, 0)
 _ARGUMENTS, _COMMAND, _OUTPUT, _FAILED = (1_000, 0), (2_000, 0), (500, 500), (1_000, 3_000)
@@ -210,10 +211,11 @@ class _Recorder:
         touches: list[tuple[int, str, str]] = []
         errors: list[ErrorFact] = []
         said: list[Remark] = []
-        copied = self._batch.copies([turn.origin for turn, _ in turns if turn.origin is not None]) if turns else set()
-        for clean in _clean(turns, self._shelf.scanner):
-            is_copy = clean.origin in copied and clean.is_evidence
-            turn = replace(clean, standing=Standing.COPIED) if is_copy else clean
+        origins = [turn.origin for turn, _ in turns if turn.origin is not None]
+        copied = self._batch.copies(origins) if origins else set()
+        for turn in _clean(turns, self._shelf.scanner):
+            if turn.origin in copied and turn.is_evidence:
+                turn.standing = Standing.COPIED
             row = self._batch.turn(turn)
             if not turn.is_evidence:
                 continue
@@ -290,7 +292,13 @@ def _clean(turns: Sequence[_Pending], scanner: Scanner) -> list[Turn]:
     itself."""
     sizes = [_sizes(*pending) for pending in turns]
     texts = [
-        _FIELD.join([windowed(text, *size) for text, size in zip(_fields(*pending), each, strict=True)])
+        # Short texts need no window; most are.
+        _FIELD.join(
+            [
+                text if len(text) < _SHORT else windowed(text, *size)
+                for text, size in zip(_fields(*pending), each, strict=True)
+            ]
+        )
         for pending, each in zip(turns, sizes, strict=True)
     ]
     clean: list[str] = []
@@ -347,19 +355,18 @@ def _cut(pending: _Pending, text: str, sizes: tuple[tuple[int, int], ...], scann
     parts = text.split(_FIELD)
     if len(parts) != len(sizes):
         parts = [scanner.redacted(windowed(field, *size)) for field, size in zip(_fields(*pending), sizes, strict=True)]
+    # The turn came from the reader for us alone, so it is cut in place.
+    turn.text = trimmed(parts[0], *sizes[0])
     if turn.tool is None:
-        return replace(turn, text=trimmed(parts[0], *sizes[0]))
-    said, command, arguments, output, paths = (trimmed(part, *size) for part, size in zip(parts, sizes, strict=True))
-    return replace(
-        turn,
-        text=said,
-        command=command if turn.command is not None else None,
-        arguments=arguments,
-        output=output if result and result.output is not None else None,
-        exit=result.exit if result else None,
-        failed=result.failed if result else None,
-        touches=_renamed(_touched(turn, result), paths),
-    )
+        return turn
+    _, command, arguments, output, paths = (trimmed(part, *size) for part, size in zip(parts, sizes, strict=True))
+    turn.touches = _renamed(_touched(turn, result), paths)
+    turn.command = command if turn.command is not None else None
+    turn.arguments = arguments
+    if result is not None:
+        turn.output = output if result.output is not None else None
+        turn.exit, turn.failed = result.exit, result.failed
+    return turn
 
 
 def _renamed(touches: tuple[Touch, ...], paths: str) -> tuple[Touch, ...]:
