@@ -295,7 +295,7 @@ def _short(uuid: Any) -> int:
     if not isinstance(uuid, str) or not uuid:
         return 0
     try:
-        return int(uuid[:18].replace("-", ""), 16)
+        return int(uuid[:18].replace("-", ""), 16) & (2**63 - 1)
     except ValueError:
         return hash_of(uuid)
 
