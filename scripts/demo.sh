@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Shows byheart at work in a throw-away home, then says how to use it for real: scripts/demo.sh PATH_TO_BYHEART
+# Shows byheart at work: on the sessions of this machine's agents, or on a sample where there are none, then on a few memories.
+# What it makes lies in a throw-away home; agents' files are only read. scripts/demo.sh PATH_TO_BYHEART
 set -euo pipefail
 byheart=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+sample=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/sample
+real=${HOME:-/}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/shop/.git"
@@ -19,7 +22,27 @@ try() {
   "$byheart" "$@" </dev/null | sed "s#$place#~#g" || true
 }
 
-echo "byheart at work, in a home that is thrown away afterwards:"
+# Agents' transcripts are looked for in this home; byheart's own files stay in the throw-away one.
+agents=$real
+in_home() { (
+  export HOME="$agents"
+  try "$@"
+); }
+
+echo "What the agents on this machine left behind (transcripts are only read; the first look takes a while):"
+if ! HOME="$agents" "$byheart" sessions -n 1 >/dev/null 2>&1 </dev/null; then
+  echo "No sessions were found here, so a small sample stands in."
+  agents=$sample
+fi
+in_home sessions -n 8 --no-subagents
+in_home sessions stats
+in_home how test --all -n 2
+if [ "$agents" = "$sample" ]; then
+  in_home fix "listen EADDRINUSE: address already in use" --all
+  in_home blame src/cart.js --all
+fi
+
+printf '\nMemories, in a home that is thrown away afterwards:\n'
 try remember "add to memory that never run build repeatedly because it is heavy"
 try remember "I prefer pnpm"
 try remember --key writing.tone concise
@@ -47,5 +70,6 @@ To use it for real, in any project of yours:
   $byheart remember "I prefer pnpm"
   $byheart profile
 
+Ask your own sessions: $byheart sessions, how, fix, blame (docs/agents.md says which agents are read).
 Memory then lives in ~/.byheart, as files that you can read and edit. README.md has the rest.
 TEXT

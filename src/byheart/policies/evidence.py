@@ -63,7 +63,7 @@ _WRAPPED = re.compile(
 _TRIMMING = re.compile(r"[|>;]")
 # Commands that look and change nothing; they are no step of a fix.
 _LOOKS = re.compile(
-    r"^(?:ls|ll|cat|bat|head|tail|less|more|sed -n|grep|rg|ag|find|fd|tree|pwd|echo|printf|which|type|whoami|env|printenv|date|wc|file|stat|du|df|ps|"
+    r"^(?:ls|ll|cat|bat|head|tail|less|more|sed -n|grep|rg|ag|find|fd|tree|pwd|echo|printf|which|type|whoami|env|printenv|date|wc|file|stat|du|df|ps|lsof|"
     r"git (?:-C \S+ )?(?:--no-pager )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame|describe|grep|config --get)|gh (?:pr|issue|run) (?:view|list|checks|status|diff)|"
     r"node -v|node --version|python3? --version|nl|awk|jq|cut|sort|uniq|test|\[|true|sleep|history|man|help|id|uname|hostname|Get-ChildItem|Get-Content|Select-String)\b"
 )
