@@ -17,7 +17,8 @@ from byheart.adapters.index.schema import VERSION
 from byheart.adapters.index.sqlite import SqliteIndex
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.adapters.sources.registry import reading
-from byheart.domain.sessions import Caps, Event, Found, SessionSource
+from byheart.domain.errors import Unreadable, Unwritable
+from byheart.domain.sessions import Caps, Event, Found, SessionSource, Which
 from byheart.flows.sessions.refresh import Shelf, refresh
 from tests.sources.excerpts import claude, codex
 from tests.sources.homes import NAMES, all_sources, every_transcript, home, taken
@@ -293,3 +294,58 @@ def test_a_file_that_grows_while_it_is_read_loses_nothing(tmp_path: Path) -> Non
     sessions = taken(reading(found, passed.mark, Caps()), sessions)
     [read] = sessions.values()
     assert [turn.text for turn in read.turns.values()] == [*(f"Line {number}." for number in range(200)), "Late."]
+
+
+def test_while_another_process_writes_the_index_answers_from_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "Bake.")])
+    index = tmp_path / "index.db"
+    refresh(shelf(tmp_path, index))
+    claude(tmp_path, "aaaa1111-0000-4000-8000-000000000002", [("user", "Bake more.")])
+    monkeypatch.setattr("byheart.adapters.index.schema._PATIENCE", 0.1)
+    holder = sqlite3.connect(index, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    held = shelf(tmp_path, index)
+    done = refresh(held)
+    assert done.is_busy and done.sessions == 0
+    assert len(held.index.sessions(Which(), 10)) == 1
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert refresh(held).sessions == 1
+
+
+def test_an_index_that_breaks_while_it_is_used_is_thrown_away_and_said(tmp_path: Path) -> None:
+    claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", f"Loaf {number}.") for number in range(300)])
+    index = tmp_path / "index.db"
+    held = shelf(tmp_path, index)
+    refresh(held)
+    held.index.close()  # type: ignore[attr-defined]
+    content = bytearray(index.read_bytes())
+    # Behind the pages that say what tables there are, so that opening it goes well.
+    content[90_000:] = bytes(len(content) - 90_000)
+    index.write_bytes(bytes(content))
+    broken = shelf(tmp_path, index)
+
+    def everything() -> None:
+        broken.index.search("loaf", Which(), 10)
+        broken.index.turns(broken.index.sessions(Which(), 1)[0].session)
+        broken.index.counts(Which())
+
+    with pytest.raises(Unreadable, match="thrown away"):
+        everything()
+    assert refresh(shelf(tmp_path, index)).sessions == 1
+
+
+def test_a_full_disk_is_said_and_the_index_stays_as_it_was(tmp_path: Path) -> None:
+    claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "Bake.")])
+    index = tmp_path / "index.db"
+    held = shelf(tmp_path, index)
+    refresh(held)
+    before = dump(index)
+    claude(tmp_path, "aaaa1111-0000-4000-8000-000000000002", [("user", "x" * 9000) for _ in range(400)])
+    pages = held.index._db.execute("PRAGMA page_count").fetchone()[0]  # type: ignore[attr-defined]
+    held.index._db.execute(f"PRAGMA max_page_count = {pages + 2}")  # type: ignore[attr-defined]
+    with pytest.raises(Unwritable, match="full"):
+        refresh(held)
+    assert dump(index) == before

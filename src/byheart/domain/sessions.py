@@ -366,3 +366,4 @@ class Refreshed:
     turns: int
     bytes: int
     skipped: dict[str, int]
+    is_busy: bool = False

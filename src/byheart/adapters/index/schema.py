@@ -7,10 +7,13 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from byheart.domain.errors import Busy, Unreadable, Unwritable
 
 VERSION = 1
+# Seconds to wait for another process that writes; it does so a file at a time.
+_PATIENCE = 8
 _TABLES = """
 CREATE TABLE file(
   key TEXT PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
@@ -100,7 +103,7 @@ def _opened(path: str) -> sqlite3.Connection:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     except OSError as error:
         raise Unwritable(path, os.strerror(error.errno or 0), "make the folder writable, or set BYHEART_HOME") from None
-    connection = sqlite3.connect(path, timeout=20, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
     connection.row_factory = sqlite3.Row
     for setting in (
         "journal_mode=WAL",
@@ -122,6 +125,29 @@ def _thrown_away(path: str) -> None:
     for ending in ("", "-wal", "-shm", "-journal"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + ending)
+
+
+@contextmanager
+def answering(path: str) -> Iterator[None]:
+    """What SQLite says went wrong, in our words. An index that turns out to be broken is thrown away on the spot."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            raise Busy(f"{path} is being written by another process; try again") from None
+        if "malformed" in text or "corrupt" in text:
+            _discarded(path, text)
+        raise Unwritable(path, text, "free space or make the folder writable, then try again") from None
+    except sqlite3.DatabaseError as error:
+        _discarded(path, str(error))
+
+
+def _discarded(path: str, problem: str) -> NoReturn:
+    _thrown_away(path)
+    raise Unreadable(
+        path, f"it was broken ({problem}) and has been thrown away", "run the command again; it is rebuilt"
+    ) from None
 
 
 @contextmanager

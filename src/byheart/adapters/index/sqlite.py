@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 
 from byheart.adapters.index import looking, writing
-from byheart.adapters.index.schema import changing, connected
+from byheart.adapters.index.schema import answering, changing, connected
 from byheart.domain.sessions import (
     AgentCount,
     CommandUse,
@@ -38,70 +38,86 @@ class SqliteIndex:
 
     def stamps(self) -> dict[str, Stamp]:
         """What every transcript looked like when it was read."""
-        return writing.stamps(self._db)
+        with answering(self.path):
+            return writing.stamps(self._db)
 
     def mark_of(self, key: str) -> tuple[Mark | None, Tally]:
         """Where reading a transcript ended."""
-        return writing.mark_of(self._db, key)
+        with answering(self.path):
+            return writing.mark_of(self._db, key)
 
-    def batch(self, found: Found) -> AbstractContextManager[writing.Batch]:
+    @contextmanager
+    def batch(self, found: Found) -> Iterator[writing.Batch]:
         """A transcript's own transaction."""
-        return writing.batch(self._db, found)
+        with answering(self.path), writing.batch(self._db, found) as batch:
+            yield batch
 
     def drop(self, keys: Sequence[str]) -> None:
         """Take transcripts out."""
         if keys:
-            with changing(self._db):
+            with answering(self.path), changing(self._db):
                 for key in keys:
                     writing.drop(self._db, key)
 
     def purge(self) -> None:
         """Take what was dropped out of the file itself, not only out of the tables."""
-        writing.purge(self._db)
+        with answering(self.path):
+            writing.purge(self._db)
 
     def sessions(self, which: Which, most: int) -> list[Listed]:
         """Sessions, the newest first."""
-        return looking.sessions(self._db, which, most)
+        with answering(self.path):
+            return looking.sessions(self._db, which, most)
 
     def named(self, name: str) -> list[Listed]:
         """Sessions by id, or by how it begins."""
-        return looking.named(self._db, name)
+        with answering(self.path):
+            return looking.named(self._db, name)
 
     def turns(self, session: Session) -> list[Turn]:
         """A session's turns as they were kept."""
-        return looking.turns(self._db, session)
+        with answering(self.path):
+            return looking.turns(self._db, session)
 
     def search(self, words: str, which: Which, most: int) -> list[FoundTurn]:
         """Turns that fit, best first."""
-        return looking.search(self._db, words, which, most)
+        with answering(self.path):
+            return looking.search(self._db, words, which, most)
 
     def uses(self, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]:
         """Commands as they were run."""
-        return looking.uses(self._db, words, kind, which, most)
+        with answering(self.path):
+            return looking.uses(self._db, words, kind, which, most)
 
     def known_fixes(self, words: str, which: Which, most: int) -> list[KnownFix]:
         """Errors and what helped."""
-        return looking.known_fixes(self._db, words, which, most)
+        with answering(self.path):
+            return looking.known_fixes(self._db, words, which, most)
 
     def visits(self, path: str, which: Which, most: int) -> list[FileVisit]:
         """Sessions that touched a file."""
-        return looking.visits(self._db, path, which, most)
+        with answering(self.path):
+            return looking.visits(self._db, path, which, most)
 
     def counts(self, which: Which) -> list[AgentCount]:
         """Every agent's share."""
-        return looking.counts(self._db, which)
+        with answering(self.path):
+            return looking.counts(self._db, which)
 
     def days(self, which: Which) -> list[tuple[str, str, int]]:
         """Turns by day and agent."""
-        return looking.days(self._db, which)
+        with answering(self.path):
+            return looking.days(self._db, which)
 
     def folders(self) -> list[str]:
         """Every folder that a session ran in."""
-        return looking.folders(self._db)
+        with answering(self.path):
+            return looking.folders(self._db)
 
     def place_of(self, session: Session) -> Found | None:
         """The transcript that a session was read from."""
-        return looking.place_of(self._db, session)
+        with answering(self.path):
+            return looking.place_of(self._db, session)
 
     def close(self) -> None:
         """Put what is in the write-ahead log into the file."""

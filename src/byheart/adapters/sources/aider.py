@@ -43,7 +43,7 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             own = f"aider-{began.replace(' ', 'T').replace(':', '')}-{short_digest(folder, began, str(seen[began]))}"
             scribe = Scribe(Session(id=own, agent=AGENT, path=found.path, cwd=folder))
             # The file is written in the machine's own time.
-            scribe.seen(datetime.fromisoformat(began).astimezone())
+            scribe.seen(_local(began))
             mode, gathered, last = "", [], [""]
             continue
         if scribe is None:
@@ -70,6 +70,13 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         _flush(scribe, mode, gathered, last)
         yield from scribe.end()
     tally.known_bytes = tally.bytes
+
+
+def _local(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _flush(scribe: Scribe, mode: str, gathered: list[str], last: list[str]) -> None:

@@ -29,9 +29,10 @@ def sweagent(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     if not history and not steps:
         raise Broken("not a trajectory")
     name = os.path.basename(found.path).rsplit(".", 1)[0]
-    scribe = Scribe(
-        Session(id=name, agent="swe-agent", path=found.path, version=string(whole.get("swe_agent_version")) or None)
-    )
+    # Trajectories lie in the project they are about.
+    above = found.path.rpartition(f"{os.sep}trajectories{os.sep}")[0]
+    scribe = Scribe(Session(id=name, agent="swe-agent", path=found.path, cwd=above or None))
+    scribe.know(version=string(whole.get("swe_agent_version")))
     waiting: str | None = None
     for index, message in enumerate(map(mapping, history[: caps.rows])):
         waiting = _swe_message(scribe, message, waiting, index)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from byheart.domain.errors import Busy
 from byheart.domain.ports import IndexBatch, Scanner, SessionIndex
 from byheart.domain.sessions import (
     Answered,
@@ -67,14 +68,19 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
             if old is None or (old.size, old.modified, old.inode) != (found.size, found.modified, found.inode):
                 due.append((source, found))
     gone = [] if agents else [key for key in stamps if key not in seen]
-    shelf.index.drop(gone)
     total, done = sum(found.size for _, found in due), 0
     sessions = turns = read_bytes = grown = replaced = 0
     skipped: Counter[str] = Counter()
-    for source, found in due:
+    is_busy = not _dropped(shelf, gone)
+    for source, found in due if not is_busy else ():
         if progress:
             progress(done, total, source.agent)
-        taken = _read(shelf, source, found)
+        try:
+            taken = _read(shelf, source, found)
+        except Busy:
+            # Another process is bringing the index up to date; what it has read so far answers too.
+            is_busy = True
+            break
         done += found.size
         sessions += taken.sessions
         turns += taken.turns
@@ -82,7 +88,7 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
         read_bytes += taken.tally.bytes
         skipped += taken.tally.skipped
         replaced += taken.fresh and found.key in stamps
-    if gone or replaced:
+    if (gone or replaced) and not is_busy:
         shelf.index.purge()
     if progress:
         progress(total, total, "")
@@ -95,7 +101,17 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
         turns=turns,
         bytes=read_bytes,
         skipped=dict(skipped),
+        is_busy=is_busy,
     )
+
+
+def _dropped(shelf: Shelf, gone: Sequence[str]) -> bool:
+    """Take what is gone out; False where another process is writing."""
+    try:
+        shelf.index.drop(gone)
+    except Busy:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
     sessions = machine.sessions(opened, frame.surroundings())
     if not no_refresh:
         done = sessions.refresh(_bar())
-        if done.read > 20 or done.bytes > 20_000_000:
+        if done.is_busy:
+            frame.note("byheart: another byheart is reading transcripts; this is what it has read so far")
+        elif done.read > 20 or done.bytes > 20_000_000:
             frame.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
     return opened, sessions
 
