@@ -323,13 +323,14 @@ def test_an_index_that_breaks_while_it_is_used_is_thrown_away_and_said(tmp_path:
     held.index.close()  # type: ignore[attr-defined]
     content = bytearray(index.read_bytes())
     # Behind the pages that say what tables there are, so that opening it goes well.
-    content[90_000:] = bytes(len(content) - 90_000)
+    content[90_000:] = b"\xff" * (len(content) - 90_000)
     index.write_bytes(bytes(content))
     broken = shelf(tmp_path, index)
 
     def everything() -> None:
         broken.index.search("loaf", Which(), 10)
-        broken.index.turns(broken.index.sessions(Which(), 1)[0].session)
+        for each in broken.index.sessions(Which(), 1):
+            broken.index.turns(each.session)
         broken.index.counts(Which())
 
     with pytest.raises(Unreadable, match="thrown away"):
