@@ -10,11 +10,14 @@ import stat
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
-from byheart.domain.sessions import Caps
+
+if TYPE_CHECKING:
+    from byheart.domain.sessions import Caps
 
 # importlib.resources would find it too, at the price of 20 ms of imports.
 DEFAULTS = os.path.join(os.path.dirname(__file__), "defaults.toml")
@@ -131,6 +134,8 @@ class Config:
 
     @property
     def caps(self) -> Caps:
+        from byheart.domain.sessions import Caps
+
         names = ("line_bytes", "file_bytes", "document_bytes", "unpacked_bytes")
         return Caps(**{name: int(self.number(f"sessions.{name}")) for name in names})
 

@@ -6,30 +6,33 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from byheart.domain.changes import Change, Splice
 from byheart.domain.documents import Document
 from byheart.domain.records import Record
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place, Root
-from byheart.domain.sessions import (
-    AgentCount,
-    CommandUse,
-    FileVisit,
-    Found,
-    FoundTurn,
-    KnownFix,
-    Listed,
-    Mark,
-    Session,
-    Stamp,
-    Standing,
-    Tally,
-    Turn,
-    Which,
-)
-from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
+
+if TYPE_CHECKING:
+    # Most commands have nothing to do with sessions, and need not wait for their values.
+    from byheart.domain.sessions import (
+        AgentCount,
+        CommandUse,
+        FileVisit,
+        Found,
+        FoundTurn,
+        KnownFix,
+        Listed,
+        Mark,
+        Session,
+        Stamp,
+        Standing,
+        Tally,
+        Turn,
+        Which,
+    )
+    from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 
 
 @dataclass(frozen=True, slots=True)
