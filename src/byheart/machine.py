@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from byheart import config as settings
 from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
-from byheart.domain.errors import BadInput, ByheartError, Refused, Unwanted
+from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unwanted
 from byheart.domain.roots import Place
 from byheart.wiring import Opened, Surroundings, place_of
 
@@ -81,7 +81,18 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
         environment=around.environment,
         projects=tuple(folder for folder in folders if os.path.isdir(folder)),
     )
+    for folder in chosen:
+        if not os.path.exists(folder):
+            raise BadInput(f"sessions.folders names {folder!r}, which does not exist")
     wanted = [each.strip() for each in config.text("sessions.agents").split(",") if each.strip()]
+    for name in wanted:
+        if name not in (known := agents()):
+            raise BadSetting(
+                config.origins["sessions.agents"],
+                "sessions.agents",
+                f"names {name!r}, which is no agent",
+                ", ".join(known),
+            )
     every = [each for each in sources(machine, chosen, config.caps) if not wanted or each.agent in (*wanted, "folder")]
 
     def has_memory(name: str) -> bool:
@@ -202,3 +213,10 @@ def project_id(opened: Opened, folder: str) -> str:
         )
         or ""
     )
+
+
+def agents() -> tuple[str, ...]:
+    """The names of all agents whose sessions can be read."""
+    from byheart.adapters.sources.registry import AGENTS
+
+    return AGENTS

@@ -74,7 +74,8 @@ def test_filters(cli: Cli, worked: Bench) -> None:
     assert ids("--until", "2026-05-05") == ["aaaa1111"]
     assert ids("--text", "flour weigh") == ["aaaa2222"]
     assert ids("-n", "1") == ["aaaa3333"]
-    none = cli("sessions", "list", "--agent", "nobody")
+    assert ids("--text", "oven 9") == ["aaaa1111"]
+    none = cli("sessions", "list", "--agent", "gemini")
     assert none.code == 1 and "docs/agents.md" in none.err
 
 
@@ -98,6 +99,12 @@ def test_a_session_is_shown_with_its_turn_numbers(cli: Cli, worked: Bench) -> No
         (("show", "aaaa"), 2, "fits 3 sessions"),
         (("show", ""), 2, "name a session"),
         (("show", "aaaa1111", "--turns", "x-y"), 2, "names no turns"),
+        (("show", "aaaa1111", "--turns", "9-3"), 2, "names no turns"),
+        (("show", "aaaa1111", "--turns", "90-99"), 1, "turns 1 to 5"),
+        (("list", "--agent", "nobody"), 2, "'nobody' is no agent"),
+        (("list", "--project", "nowhere"), 2, "is no project"),
+        (("list", "--text", "!!"), 2, "at least one word"),
+        (("search", "???"), 2, "names nothing"),
         (("list", "--since", "soon"), 2, "--since: 'soon' is no time"),
         (("list", "--until", "99d99"), 2, "is no time"),
         (("search",), 2, "Missing argument"),

@@ -23,6 +23,7 @@ from byheart.domain.sessions import (
     Tally,
     Turn,
 )
+from byheart.flows.sessions.refresh import joined_output
 
 HOMES = Path(__file__).with_name("homes")
 NAMES = sorted(path.name for path in HOMES.iterdir())
@@ -83,7 +84,7 @@ def taken(reading: Reading, into: dict[str, Read] | None = None) -> dict[str, Re
             turn = current.turns[event.number]
             current.turns[event.number] = replace(
                 turn,
-                output=turn.output if event.output is None else event.output,
+                output=joined_output(turn.output, event),
                 exit=turn.exit if event.exit is None else event.exit,
                 failed=turn.failed if event.failed is None else event.failed,
                 touches=tuple(dict.fromkeys((*turn.touches, *event.touches))),

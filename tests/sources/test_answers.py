@@ -11,7 +11,7 @@ import pytest
 from byheart.domain.sessions import Which
 from byheart.flows.sessions.library import Sessions
 from byheart.flows.sessions.refresh import refresh
-from byheart.policies import evidence, remarks
+from byheart.policies import commands, errors, remarks
 from tests.sources.excerpts import Step, claude, codex
 from tests.sources.test_refresh import shelf
 
@@ -187,7 +187,7 @@ def test_how_a_program_is_called_shows_its_flags(tmp_path: Path) -> None:
         write=codex,
     )
     [use, *_] = sessions.how("pytest", EVERYWHERE, 5)
-    assert use.form.startswith("PYTHONPATH=src .venv/bin/python -m pytest -q -n 2 tests/")
+    assert use.form == "PYTHONPATH=src .venv/bin/python -m pytest -q -n 2 FILE"
     assert (use.runs, use.succeeded, use.kind) == (2, 2, "test")
 
 
@@ -248,7 +248,7 @@ def test_what_the_user_refused_is_no_error(tmp_path: Path) -> None:
         ("cd /x/y && npm test 2>&1 | tail -20", "npm test", "test", "npm"),
         ('cd "/x y" && npm run lint', "npm run lint", "lint", "npm"),
         ("CI=1 npx vitest run --reporter=dot", "CI=1 npx vitest run --reporter=dot", "test", "vitest"),
-        ("uv run pytest -q | grep -E 'passed|failed'", "uv run pytest -q", "test", "uv"),
+        ("uv run pytest -q | grep -E 'passed|failed'", "uv run pytest -q", "test", "pytest"),
         ("go build ./... && go test ./...", "go build ./... && go test ./...", "test", "go"),
         ("cat > x.py <<'EOF'\npytest\nEOF", "cat > x.py <<'EOF' pytest EOF", None, "cat"),
         ("make", "make", "build", "make"),
@@ -259,9 +259,9 @@ def test_what_the_user_refused_is_no_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_in_its_core(command: str, form: str, kind: str | None, program: str) -> None:
-    assert evidence.form_of(command) == form
-    assert evidence.kind_of(form) == kind
-    assert evidence.program_of(form) in (program, "")
+    assert commands.form_of(command) == form
+    assert commands.kind_of(command) == kind
+    assert commands.program_of(command) in (program, "")
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_command_in_its_core(command: str, form: str, kind: str | None, progra
     ],
 )
 def test_how_a_test_run_went(output: str, result: str | None) -> None:
-    assert evidence.result_of(output) == result
+    assert commands.result_of(output) == result
 
 
 @pytest.mark.parametrize(
@@ -309,6 +309,6 @@ def test_most_messages_are_neither(text: str) -> None:
 
 
 def test_signatures_do_not_depend_on_the_run() -> None:
-    one = evidence.signature_of("/home/ana/app/src/x.py:12:4: Error: took 3.2s at 0xdeadbeef in /tmp/abc123/y")
-    two = evidence.signature_of("/srv/ci/build/src/x.py:99:1: Error: took 14s at 0x1 in /tmp/zzz/q")
+    one = errors.signature_of("/home/ana/app/src/x.py:12:4: Error: took 3.2s at 0xdeadbeef in /tmp/abc123/y")
+    two = errors.signature_of("/srv/ci/build/src/x.py:99:1: Error: took 14s at 0x1 in /tmp/zzz/q")
     assert one == two

@@ -13,11 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.adapters.sources import reading as reading_module
 from byheart.domain.sessions import Found, SessionSource, Turn
-from byheart.policies import clipping, evidence, remarks
+from byheart.flows.sessions.refresh import cleaned
+from byheart.policies import commands, errors, remarks
 from tests.sources.homes import NAMES, every_transcript, home, taken
 
+SCANNER = RuleScanner()
 EXAMPLES = int(os.environ.get("EXAMPLES", "40"))
 # Only in `make fuzz`, where nothing else is running: an input that takes this long is a fault.
 SLOW = 2.0 if "FUZZ" in os.environ else None
@@ -143,14 +146,15 @@ def checked(turn: Turn) -> None:
     """What is done with every turn must not raise either."""
     for text in (turn.text, turn.output or "", turn.arguments):
         text.encode("utf-8")
-        clipping.trimmed(clipping.windowed(text, 200, 100), 200, 100)
-        evidence.errors_in(text)
+        cleaned([text], [(200, 100)], SCANNER)
+        errors.errors_in(text)
         remarks.of_words(text, follows_work=True)
         remarks.of_result(text)
     if turn.command is not None:
-        form = evidence.form_of(turn.command)
-        evidence.judged(form, turn.command, None, turn.output or "")
-        evidence.program_of(form)
+        commands.form_of(turn.command)
+        commands.judged(turn.command, None, turn.output or "")
+        commands.judged(turn.command, True, turn.output or "")
+        commands.program_of(turn.command)
 
 
 @pytest.mark.parametrize("name", NAMES)

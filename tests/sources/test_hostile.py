@@ -348,6 +348,6 @@ def test_a_name_without_end_is_cut_and_steering_characters_are_not_shown(tmp_pat
         + "\n"
     )
     [got] = taken(reading(found("generic", path), None, Caps())).values()
-    assert len(got.session.id) == len(got.session.title or "") == 2000
+    assert len(got.session.id) == len(got.session.title or "") == 20_000
     shown = "\n".join(turn_lines(got.turns[1]))
     assert "\x1b" not in shown and "\u202e" not in shown and "\x07" not in shown

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from byheart.flows.sessions.refresh import refresh
-from byheart.policies.clipping import trimmed, windowed
+from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.flows.sessions.refresh import cleaned, refresh
 from tests.conftest import Cli
 from tests.sources.homes import NAMES, home
 from tests.sources.test_refresh import shelf, wal
@@ -99,18 +99,19 @@ def test_a_token_at_a_cut_is_not_cut_in_two(token: str, tmp_path: Path) -> None:
 def test_a_key_block_that_is_cut_leaves_nothing_of_itself() -> None:
     body = "\n".join("MIIEpAIBAAKCAQEA" + f"{line:048x}" for line in range(60))
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
-    for before in range(0, 3000, 50):
+    scanner = RuleScanner()
+    for before in range(0, 6000, 150):
         text = "x " * (before // 2) + "\n" + key + "\n" + "y " * 1500
-        kept = trimmed(windowed(text, 500, 500), 500, 500)
+        kept = cleaned([text], [(500, 500)], scanner)[0]
         inside = [line for line in body.splitlines() if line in kept]
         assert not inside or ("-----BEGIN" in kept and "-----END" in kept)
 
 
 def test_a_text_that_is_cut_says_so_and_keeps_both_ends() -> None:
     text = "\n".join(f"line {number}" for number in range(2000))
-    kept = trimmed(windowed(text, 300, 300), 300, 300)
+    [kept] = cleaned([text], [(300, 300)], RuleScanner())
     assert kept.startswith("line 0\n") and kept.endswith("line 1999") and "[…]" in kept
-    assert len(kept) < 1300
+    assert len(kept) < 700
 
 
 def test_nothing_shown_holds_a_token(cli: Cli, tmp_path: Path) -> None:

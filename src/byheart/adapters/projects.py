@@ -44,9 +44,16 @@ def find(folder: str, known: Callable[[str], bool]) -> Project:
 
 def identity(cwd: str | None, remote: str | None, known: Callable[[str], bool]) -> str | None:
     """The project that a session belonged to: by its folder where that still is, else by its remote, else by its path."""
+    if cwd:
+        # Worktrees that agents make for themselves go when they are done; their work was about what they lie in.
+        cwd = (
+            re.sub(r"[\\/]\.(?:claude|codex|cursor)[\\/]worktrees[\\/][^\\/]+(?=[\\/]|$)", "", cwd)
+            if not os.path.isdir(cwd)
+            else cwd
+        )
     if cwd and os.path.isdir(cwd):
         return find(cwd, known).id
-    normalised = normalised_remote(remote) if remote else None
+    normalised = normalised_remote(remote) if remote and "\0" not in remote else None
     if normalised:
         return _named(normalised.rsplit("/", 1)[-1], short_digest("remote", normalised))
     if not cwd:

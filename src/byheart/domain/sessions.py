@@ -125,7 +125,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The result of a call that was told before."""
+    """The result of a call that was told before; with `more` it goes on from what was told already."""
 
     number: int
     output: str | None
@@ -133,6 +133,7 @@ class Answered:
     failed: bool | None = None
     at: datetime | None = None
     touches: tuple[Touch, ...] = ()
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

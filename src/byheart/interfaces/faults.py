@@ -10,6 +10,7 @@ from dataclasses import replace
 from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
 from byheart.domain.records import Record
 from byheart.interfaces.render import as_json
+from byheart.text.unicode import visible
 
 INTERNAL = 5
 
@@ -32,7 +33,7 @@ def told(error: ByheartError, *, as_object: bool) -> int:
             body["findings"] = as_json(error.findings)
         sys.stderr.write(redacted(json.dumps(body, ensure_ascii=False)) + "\n")
     else:
-        sys.stderr.write(f"byheart: {message}\n")
+        sys.stderr.write(f"byheart: {visible(message)}\n")
         if isinstance(error, Ambiguous):
             for hit in error.matches:
                 sys.stderr.write(f"  {hit.id}  {hit.path}:{hit.line}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Listed, Speaker, Standing, Turn, cite
 from byheart.text.unicode import visible
@@ -22,20 +23,37 @@ def moment(at: datetime | None) -> str:
     return f"{at.astimezone():%Y-%m-%d %H:%M}" if at else "undated"
 
 
-def session_row(each: Listed) -> tuple[str, ...]:
-    """A session as a row: when, agent, id, project, how long, what was asked."""
-    session = each.session
-    state = "active" if each.active else "sub" if session.parent else ""
-    counts = f"{each.prompts}/{each.turns}"
-    return (
-        moment(session.ended or session.started),
-        session.agent,
-        visible(session.id[:36]),
-        visible(session.project or "-"),
-        counts,
-        state,
-        one_line(session.title or each.first or "(no prompt)", 80),
-    )
+def session_table(found: Sequence[Listed], width: int) -> Iterator[str]:
+    """Sessions, a line each: when, agent, the shortest name that is theirs alone, project, prompts and turns, what was asked."""
+    names = _short_names([each.session.id for each in found])
+    rows = [
+        (
+            moment(each.session.ended or each.session.started),
+            each.session.agent,
+            visible(name),
+            visible((each.session.project or "-").rsplit("-", 1)[0]),
+            f"{each.prompts}/{each.turns}{'*' if each.active else '+' if each.session.parent else ''}",
+        )
+        for each, name in zip(found, names, strict=True)
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(5)]
+    room = max(20, width - sum(widths) - 10) if width else 100
+    for row, each in zip(rows, found, strict=True):
+        cells = "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True))
+        yield f"{cells}  {one_line(each.session.title or each.first or '(no prompt)', room)}"
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Each name as far as it takes to tell it from the others, and at least eight characters."""
+    ordered = sorted(set(names))
+    needed = dict.fromkeys(ordered, 8)
+    for one, other in pairwise(ordered):
+        shared = next(
+            (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        )
+        for name in (one, other):
+            needed[name] = max(needed[name], shared + 1)
+    return [name[: needed[name]] for name in names]
 
 
 def session_head(each: Listed) -> Iterator[str]:
@@ -67,7 +85,7 @@ def turn_lines(turn: Turn) -> Iterator[str]:
     """A turn as a transcript shows it: its number, who and when, then what was said or done."""
     marks = [turn.speaker.value if turn.tool is None else f"tool {visible(turn.tool)}"]
     if turn.synthetic:
-        marks.append(f"({turn.synthetic})")
+        marks.append(f"({visible(turn.synthetic)})")
     if turn.side:
         marks.append(f"[{visible(turn.side)}]")
     if turn.standing is not Standing.LIVE:
@@ -91,7 +109,7 @@ def turn_lines(turn: Turn) -> Iterator[str]:
 
 
 def _indented(text: str, indent: str = _INDENT) -> Iterator[str]:
-    for line in visible(text).rstrip("\n").split("\n"):
+    for line in visible(text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n").split("\n"):
         yield f"{indent}{line}".rstrip()
 
 
@@ -105,28 +123,28 @@ def use_lines(use: CommandUse) -> Iterator[str]:
         yield f"{_INDENT}as run: {one_line(use.example, 200)}"
     if use.result:
         yield f"{_INDENT}result: {one_line(use.result)}"
-    yield f"{_INDENT}{', '.join(use.cites)}"
+    yield visible(f"{_INDENT}{', '.join(use.cites)}")
 
 
 def fix_lines(fix: KnownFix) -> Iterator[str]:
     """An error and what helped."""
     yield one_line(fix.error, 200)
     if fix.failed_command:
-        yield f"{_INDENT}from    {one_line(fix.failed_command, 160)}   {fix.failed_cite}"
+        yield f"{_INDENT}from    {one_line(fix.failed_command, 160)}   {visible(fix.failed_cite)}"
     for path in fix.edited:
         yield f"{_INDENT}edited  {visible(path)}"
     for command in fix.commands:
         yield f"{_INDENT}ran     {one_line(command, 200)}"
     if not fix.edited and not fix.commands:
         yield f"{_INDENT}nothing changed: it worked when it was run again"
-    yield f"{_INDENT}then    {one_line(fix.proof, 160)}  {'succeeded' if fix.passed else 'ran on without it'}   {fix.fixed_cite}   {moment(fix.at)}"
+    yield f"{_INDENT}then    {one_line(fix.proof, 160)}  {'succeeded' if fix.passed else 'ran on without it'}   {visible(fix.fixed_cite)}   {moment(fix.at)}"
 
 
 def visit_lines(visit: FileVisit) -> Iterator[str]:
     """A session that touched a file."""
     verb = {"read": "read", "edit": "changed", "create": "written", "delete": "deleted"}[visit.how.value]
     times = "once" if visit.times == 1 else f"{visit.times} times"
-    yield f"{moment(visit.at)}  {verb} {times}  {visible(visit.path)}   {cite(visit.session, visit.first)}"
+    yield f"{moment(visit.at)}  {verb} {times}  {visible(visit.path)}   {visible(cite(visit.session, visit.first))}"
     if visit.asked:
         yield f"{_INDENT}asked: {one_line(visit.asked, 200)}"
     if visit.said:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-_AGO = re.compile(r"(\d{1,5})\s*(h|d|w|m|y|hours?|days?|weeks?|months?|years?)(?:\s+ago)?", re.IGNORECASE)
+_AGO = re.compile(r"(\d{1,5})\s*(h|d|w|y|hours?|days?|weeks?|months?|years?)(?:\s+ago)?", re.IGNORECASE)
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 730, "y": 8766}
 
 

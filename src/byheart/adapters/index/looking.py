@@ -6,9 +6,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from byheart.adapters.index.writing import milliseconds, tally_of
+from byheart.adapters.index.writing import milliseconds, moment, tally_of, turn_of
 from byheart.domain.sessions import (
     AgentCount,
     CommandUse,
@@ -19,8 +18,6 @@ from byheart.domain.sessions import (
     KnownFix,
     Listed,
     Session,
-    Speaker,
-    Standing,
     Tally,
     Touch,
     Turn,
@@ -32,10 +29,6 @@ _WORD = re.compile(r"\w+", re.UNICODE)
 _MOST_WORDS = 40
 # A text that was saved by another tool as well counts once, as the agent's own.
 _ONCE = "NOT (s.agent = 'specstory' AND EXISTS (SELECT 1 FROM session o WHERE o.id = s.id AND o.agent <> 'specstory'))"
-
-
-def _time(value: int | None) -> datetime | None:
-    return datetime.fromtimestamp(value / 1000, UTC) if value is not None else None
 
 
 def session_of(row: sqlite3.Row) -> Session:
@@ -50,8 +43,8 @@ def session_of(row: sqlite3.Row) -> Session:
         branch=row["branch"],
         commit=row["commit_id"],
         remote=row["remote"],
-        started=_time(row["started"]),
-        ended=_time(row["ended"]),
+        started=moment(row["started"]),
+        ended=moment(row["ended"]),
         parent=row["parent"],
         title=row["title"],
         model=row["model"],
@@ -76,11 +69,12 @@ def _where(which: Which) -> tuple[str, list[object]]:
     if not which.subagents:
         parts.append("s.parent IS NULL")
     if which.text is not None:
-        asked = match(which.text, joint=" AND ")
-        parts.append(
-            "s.n IN (SELECT t.session FROM turn_words w JOIN turn t ON t.n = w.rowid WHERE turn_words MATCH ? AND t.standing = 'live')"
-        )
-        given.append(asked or '""')
+        # Each word anywhere in the session, not all of them in one turn.
+        for word in match(which.text, joint="\n").split("\n"):
+            parts.append(
+                "s.n IN (SELECT t.session FROM turn_words JOIN turn t ON t.n = turn_words.rowid WHERE turn_words MATCH ? AND t.standing = 'live')"
+            )
+            given.append(word or '""')
     return " AND ".join(parts), given
 
 
@@ -120,10 +114,10 @@ def named(db: sqlite3.Connection, name: str) -> list[Listed]:
     given = (agent,) if narrowed else ()
     for condition, value in (
         ("s.id = ?", own),
-        ("s.id LIKE ? ESCAPE '\\'", own.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"),
+        ("s.id LIKE ? ESCAPE '\\'", _escaped(own) + "%"),
     ):
         rows = db.execute(
-            f"SELECT * FROM session s WHERE {condition}{narrowed} AND {_ONCE} AND s.turns > 0 ORDER BY s.ended DESC LIMIT 20",
+            f"SELECT * FROM session s WHERE {condition}{narrowed} AND {_ONCE} AND s.turns > 0 ORDER BY s.prompts + s.commands DESC, s.ended DESC LIMIT 20",
             (value, *given),
         ).fetchall()
         if rows:
@@ -133,37 +127,16 @@ def named(db: sqlite3.Connection, name: str) -> list[Listed]:
 
 def turns(db: sqlite3.Connection, session: Session) -> list[Turn]:
     """A session's turns as they were kept."""
-    rows = db.execute(
-        "SELECT t.* FROM turn t JOIN session s ON s.n = t.session WHERE s.id = ? AND s.agent = ? AND s.path = ? ORDER BY t.number",
-        (session.id, session.agent, session.path),
-    ).fetchall()
-    return [_turn(row, _touches(db, row["n"])) for row in rows]
-
-
-def _touches(db: sqlite3.Connection, row: int) -> tuple[Touch, ...]:
-    return tuple(
-        Touch(path, How(how)) for path, how in db.execute("SELECT path, how FROM touch WHERE turn = ?", (row,))
-    )
-
-
-def _turn(row: sqlite3.Row, touches: tuple[Touch, ...] = ()) -> Turn:
-    return Turn(
-        number=row["number"],
-        role=row["role"],
-        speaker=Speaker(row["speaker"]),
-        text=row["text"],
-        at=_time(row["at"]),
-        synthetic=row["synthetic"],
-        side=row["side"],
-        standing=Standing(row["standing"]),
-        tool=row["tool"],
-        arguments=row["arguments"],
-        command=row["command"],
-        touches=touches,
-        output=row["output"],
-        exit=row["exit"],
-        failed=None if row["failed"] is None else bool(row["failed"]),
-    )
+    own = db.execute(
+        "SELECT n FROM session WHERE id = ? AND agent = ? AND path = ?", (session.id, session.agent, session.path)
+    ).fetchone()
+    if own is None:
+        return []
+    touches: dict[int, list[Touch]] = {}
+    for turn, path, how in db.execute("SELECT turn, path, how FROM touch WHERE session = ?", (own[0],)):
+        touches.setdefault(turn, []).append(Touch(path, How(how)))
+    rows = db.execute("SELECT * FROM turn WHERE session = ? ORDER BY number", (own[0],))
+    return [turn_of(row, tuple(touches.get(row["n"], ()))) for row in rows]
 
 
 def search(db: sqlite3.Connection, words: str, which: Which, most: int) -> list[FoundTurn]:
@@ -184,7 +157,7 @@ def search(db: sqlite3.Connection, words: str, which: Which, most: int) -> list[
         own = row["session_row"]
         if own not in known:
             known[own] = session_of(db.execute("SELECT * FROM session WHERE n = ?", (own,)).fetchone())
-        found.append(FoundTurn(session=known[own], turn=_turn(row), score=-row["score"], snippet=row["snippet"]))
+        found.append(FoundTurn(session=known[own], turn=turn_of(row), score=-row["score"], snippet=row["snippet"]))
     return found
 
 
@@ -194,7 +167,7 @@ def uses(db: sqlite3.Connection, words: Sequence[str], kind: str | None, which: 
     conditions, fill = [], list[object]()
     if words:
         conditions.append("(" + " AND ".join("c.form LIKE ? ESCAPE '\\'" for _ in words) + ")")
-        fill += ["%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%" for word in words]
+        fill += ["%" + _escaped(word) + "%" for word in words]
     if kind:
         conditions.append("c.kind = ?")
         fill.append(kind)
@@ -202,7 +175,7 @@ def uses(db: sqlite3.Connection, words: Sequence[str], kind: str | None, which: 
         return []
     rows = db.execute(
         f"""SELECT c.form, c.kind, count(*) AS runs, sum(c.ok = 1) AS good, sum(c.ok = 0) AS bad, max(coalesce(t.at, s.ended)) AS last,
-              max(CASE WHEN c.ok = 1 THEN t.n END) AS best, max(t.n) AS newest
+              coalesce(max(CASE WHEN c.ok = 1 AND instr(t.command, '|') = 0 THEN t.n END), max(CASE WHEN c.ok = 1 THEN t.n END)) AS best, max(t.n) AS newest
             FROM command c JOIN turn t ON t.n = c.turn JOIN session s ON s.n = c.session
             WHERE ({" OR ".join(conditions)}) AND t.standing = 'live' AND {where}
             GROUP BY c.form ORDER BY good DESC, last DESC LIMIT ?""",
@@ -225,7 +198,7 @@ def _use(db: sqlite3.Connection, row: sqlite3.Row) -> CommandUse:
         runs=row["runs"],
         succeeded=row["good"] or 0,
         failed=row["bad"] or 0,
-        last=_time(row["last"]),
+        last=moment(row["last"]),
         project=session.project,
         cwd=session.cwd,
         cites=(cite(session, turn["number"]),),
@@ -241,7 +214,8 @@ def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> 
     where, given = _where(which)
     rows = db.execute(
         f"""SELECT f.*, bm25(fix_words, 2.0, 1.0) AS score, s.n AS session_row, t.at AS at,
-              (SELECT count(DISTINCT e.session) FROM error e WHERE e.signature = f.signature) AS seen
+              (SELECT count(DISTINCT e.session) FROM error e JOIN session o ON o.n = e.session
+               WHERE e.signature = f.signature AND o.project IS s.project) AS seen
             FROM fix_words JOIN fix f ON f.n = fix_words.rowid JOIN session s ON s.n = f.session
             LEFT JOIN turn t ON t.session = f.session AND t.number = f.fixed_at
             WHERE fix_words MATCH ? AND {where} ORDER BY score LIMIT ?""",
@@ -258,7 +232,7 @@ def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> 
                 passed=bool(row["passed"]),
                 commands=tuple(json.loads(row["commands"])),
                 edited=tuple(json.loads(row["edited"])),
-                at=_time(row["at"]) or session.ended,
+                at=moment(row["at"]) or session.ended,
                 project=session.project,
                 failed_cite=cite(session, row["failed_at"]),
                 fixed_cite=cite(session, row["fixed_at"]),
@@ -272,19 +246,26 @@ def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> 
 def visits(db: sqlite3.Connection, path: str, which: Which, most: int) -> list[FileVisit]:
     """Sessions that touched a file, the newest first. A relative path fits wherever it ends a longer one."""
     where, given = _where(which)
-    plain = path.replace("\\", "/").rstrip("/")
+    plain = path.replace("\\", "/").rstrip("/").removeprefix("./")
     name = plain.rsplit("/", 1)[-1]
-    tail = "%/" + plain.lstrip("./").replace("%", "\\%").replace("_", "\\_")
+    tail = "%/" + _escaped(plain.lstrip("/"))
+    # A path may be told whole, or from the folder that the session ran in; either may be what is asked for.
+    told = "replace(x.path, char(92), '/')"
+    whole = f"CASE WHEN {told} LIKE '/%' OR {told} LIKE '_:/%' THEN {told} ELSE replace(coalesce(s.cwd, ''), char(92), '/') || '/' || {told} END"
     rows = db.execute(
         f"""SELECT s.*, x.path AS touched, min(CASE x.how WHEN 'delete' THEN 0 WHEN 'create' THEN 1 WHEN 'edit' THEN 2 ELSE 3 END) AS rank,
-              count(*) AS times, min(t.number) AS low, max(t.number) AS high, max(coalesce(t.at, s.ended)) AS newest
+              count(DISTINCT x.turn) AS times, min(t.number) AS low, max(t.number) AS high, max(coalesce(t.at, s.ended)) AS newest
             FROM touch x JOIN turn t ON t.n = x.turn JOIN session s ON s.n = x.session
-            WHERE x.name = ? AND (replace(x.path, '\\', '/') = ? OR replace(x.path, '\\', '/') = ? OR replace(x.path, '\\', '/') LIKE ? ESCAPE '\\')
-              AND t.standing = 'live' AND {where}
+            WHERE x.name = ? AND ({told} = ? OR {whole} = ? OR {whole} LIKE ? ESCAPE '\\') AND t.standing = 'live' AND {where}
             GROUP BY s.n, CASE WHEN x.how = 'read' THEN 0 ELSE 1 END ORDER BY newest DESC LIMIT ?""",
-        (name, plain, plain.lstrip("./"), tail, *given, most),
+        (name, plain, plain, tail, *given, most),
     ).fetchall()
     return [_visit(db, row) for row in rows]
+
+
+def _escaped(text: str) -> str:
+    """A text as LIKE takes it literally."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _visit(db: sqlite3.Connection, row: sqlite3.Row) -> FileVisit:
@@ -302,8 +283,10 @@ def _visit(db: sqlite3.Connection, row: sqlite3.Row) -> FileVisit:
         times=row["times"],
         first=row["low"],
         last=row["high"],
-        at=_time(row["newest"]),
-        asked=last("speaker = 'user' AND synthetic IS NULL"),
+        at=moment(row["newest"]),
+        # What was asked for, rather than the "yes" to a question about it.
+        asked=last("speaker = 'user' AND synthetic IS NULL AND length(text) > 24")
+        or last("speaker = 'user' AND synthetic IS NULL"),
         said=last("speaker = 'assistant' AND synthetic IS NULL"),
     )
 
@@ -313,7 +296,9 @@ def counts(db: sqlite3.Connection, which: Which) -> list[AgentCount]:
     where, given = _where(which)
     tallies: dict[str, Tally] = {}
     files: dict[str, int] = {}
-    for agent, text in db.execute("SELECT agent, tally FROM file"):
+    everything = which == Which()
+    chosen = "" if everything else f" WHERE f.key IN (SELECT s.file FROM session s WHERE {where})"
+    for agent, text in db.execute(f"SELECT f.agent, f.tally FROM file f{chosen}", () if everything else given):
         tallies.setdefault(agent, Tally()).add(tally_of(text))
         files[agent] = files.get(agent, 0) + 1
     rows = db.execute(
@@ -349,7 +334,7 @@ def counts(db: sqlite3.Connection, which: Which) -> list[AgentCount]:
                 tally=tallies.pop(agent, Tally()),
             )
         )
-    if which == Which():
+    if everything:
         found += [_unread(agent, files[agent], tally) for agent, tally in tallies.items()]
     return found
 
@@ -399,3 +384,16 @@ def place_of(db: sqlite3.Connection, session: Session) -> Found | None:
     return Found(
         agent=row["agent"], path=row["path"], size=row["size"], modified=row["modified"], inode=row["inode"], part=part
     )
+
+
+def projects(db: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Every project with how many sessions ran in it."""
+    rows = db.execute(
+        "SELECT project, count(*) FROM session WHERE project IS NOT NULL AND turns > 0 GROUP BY project ORDER BY 2 DESC"
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def agents(db: sqlite3.Connection) -> list[str]:
+    """Every agent that left a session."""
+    return [row[0] for row in db.execute("SELECT DISTINCT agent FROM session WHERE turns > 0 ORDER BY agent")]

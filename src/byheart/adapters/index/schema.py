@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from byheart.domain.errors import Busy, Unreadable, Unwritable
+from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 
 VERSION = 1
 # Seconds to wait for another process that writes; it does so a file at a time.
@@ -48,8 +48,10 @@ CREATE INDEX command_program ON command(program);
 CREATE TABLE touch(turn INTEGER NOT NULL, session INTEGER NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, how TEXT NOT NULL);
 CREATE INDEX touch_name ON touch(name);
 CREATE INDEX touch_session ON touch(session);
+CREATE INDEX touch_turn ON touch(turn);
 CREATE TABLE error(n INTEGER PRIMARY KEY, turn INTEGER NOT NULL, session INTEGER NOT NULL, signature TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX error_session ON error(session);
+CREATE INDEX error_turn ON error(turn);
 CREATE INDEX error_signature ON error(signature);
 CREATE TABLE fix(
   n INTEGER PRIMARY KEY, session INTEGER NOT NULL, signature TEXT NOT NULL, error TEXT NOT NULL, failed_at INTEGER NOT NULL,
@@ -59,6 +61,7 @@ CREATE INDEX fix_session ON fix(session);
 CREATE VIRTUAL TABLE fix_words USING fts5(error, failed_command, content='fix', content_rowid='n', tokenize='porter unicode61');
 CREATE TABLE remark(turn INTEGER NOT NULL, session INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX remark_session ON remark(session);
+CREATE INDEX remark_turn ON remark(turn);
 """
 
 
@@ -99,8 +102,14 @@ def _opened(path: str) -> sqlite3.Connection:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.path.islink(folder):
+            raise Unnatural(folder, "it is a symbolic link", "make it a folder, or remove it")
         # SQLite makes its side files with the mode of the main one.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        links = os.fstat(number).st_nlink
+        os.close(number)
+        if links > 1:
+            raise Unnatural(path, "it has another name elsewhere", "remove it; it is rebuilt")
     except OSError as error:
         raise Unwritable(path, os.strerror(error.errno or 0), "make the folder writable, or set BYHEART_HOME") from None
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
@@ -139,6 +148,9 @@ def answering(path: str) -> Iterator[None]:
         if "malformed" in text or "corrupt" in text:
             _discarded(path, text)
         raise Unwritable(path, text, "free space or make the folder writable, then try again") from None
+    except (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.NotSupportedError) as error:
+        # A value that cannot be stored says nothing about the file.
+        raise ValueError(str(error)) from None
     except sqlite3.DatabaseError as error:
         _discarded(path, str(error))
 
@@ -159,4 +171,7 @@ def changing(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         done = True
     finally:
-        connection.execute("COMMIT" if done else "ROLLBACK")
+        if done:
+            connection.execute("COMMIT")
+        elif connection.in_transaction:
+            connection.execute("ROLLBACK")

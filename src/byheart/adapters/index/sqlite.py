@@ -114,6 +114,16 @@ class SqliteIndex:
         with answering(self.path):
             return looking.folders(self._db)
 
+    def projects(self) -> list[tuple[str, int]]:
+        """Every project with how many sessions ran in it."""
+        with answering(self.path):
+            return looking.projects(self._db)
+
+    def agents(self) -> list[str]:
+        """Every agent that left a session."""
+        with answering(self.path):
+            return looking.agents(self._db)
+
     def place_of(self, session: Session) -> Found | None:
         """The transcript that a session was read from."""
         with answering(self.path):

@@ -7,16 +7,16 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 
 from byheart.adapters.index.schema import changing
-from byheart.domain.sessions import Found, Mark, Session, Stamp, Standing, Tally, Turn
+from byheart.domain.sessions import Found, How, Mark, Session, Speaker, Stamp, Standing, Tally, Touch, Turn
 from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 
 _SESSION = "id, agent, path, version, cwd, project, branch, commit_id, remote, started, ended, parent, title, model, memory_mode, closed"
 # A later reading may know less than an earlier one, so what it does not say stays. The folder and the commit are those of
 # the beginning.
-_FIRST, _NOW = ("cwd", "commit_id", "started"), ("closed",)
+_FIRST, _NOW = ("cwd", "commit_id"), ("closed",)
 _KEPT = [
     f"{name} = coalesce(session.{name}, excluded.{name})"
     if name in _FIRST
@@ -33,6 +33,33 @@ _BATCH = 400
 def milliseconds(at: datetime | None) -> int | None:
     """A time as the tables keep it."""
     return int(at.timestamp() * 1000) if at else None
+
+
+def moment(value: int | None) -> datetime | None:
+    """A time as the tables keep it, back."""
+    return datetime.fromtimestamp(value / 1000, UTC) if value is not None else None
+
+
+def turn_of(row: sqlite3.Row, touches: tuple[Touch, ...] = ()) -> Turn:
+    """A turn's row as a value."""
+    return Turn(
+        number=row["number"],
+        role=row["role"],
+        speaker=Speaker(row["speaker"]),
+        origin=row["origin"],
+        text=row["text"],
+        at=moment(row["at"]),
+        synthetic=row["synthetic"],
+        side=row["side"],
+        standing=Standing(row["standing"]),
+        tool=row["tool"],
+        arguments=row["arguments"],
+        command=row["command"],
+        touches=touches,
+        output=row["output"],
+        exit=row["exit"],
+        failed=None if row["failed"] is None else bool(row["failed"]),
+    )
 
 
 class Batch:
@@ -113,31 +140,31 @@ class Batch:
         )
         self._turns = []
 
-    def answer(self, number: int, output: str | None, status: int | None, failed: bool | None) -> int | None:
-        """The result of a call that is in the tables already; its row."""
+    def turn_at(self, number: int) -> tuple[int, Turn] | None:
+        """A turn that is in the tables already, with its row."""
         self.flush()
         row = self._db.execute(
             "SELECT * FROM turn WHERE session = ? AND number = ?", (self._session, number)
         ).fetchone()
         if row is None:
             return None
+        touches = self._db.execute("SELECT path, how FROM touch WHERE turn = ?", (row["n"],))
+        return int(row["n"]), turn_of(row, tuple(Touch(path, How(how)) for path, how in touches))
+
+    def amend(self, row: int, turn: Turn) -> None:
+        """A turn in the tables whose result is known now; what it shows is to be told anew."""
+        old = self._db.execute("SELECT text, command, arguments, output FROM turn WHERE n = ?", (row,)).fetchone()
+        words = "INSERT INTO turn_words(turn_words, rowid, text, command, arguments, output) VALUES('delete', ?, ?, ?, ?, ?)"
+        self._db.execute(words, (row, *old))
         self._db.execute(
-            "INSERT INTO turn_words(turn_words, rowid, text, command, arguments, output) VALUES('delete', ?, ?, ?, ?, ?)",
-            (row["n"], row["text"], row["command"], row["arguments"], row["output"]),
-        )
-        output = row["output"] if output is None else output
-        status = row["exit"] if status is None else status
-        failed = row["failed"] if failed is None else failed
-        self._db.execute(
-            "UPDATE turn SET output = ?, exit = ?, failed = ? WHERE n = ?", (output, status, failed, row["n"])
+            "UPDATE turn SET output = ?, exit = ?, failed = ? WHERE n = ?", (turn.output, turn.exit, turn.failed, row)
         )
         self._db.execute(
             "INSERT INTO turn_words(rowid, text, command, arguments, output) VALUES(?, ?, ?, ?, ?)",
-            (row["n"], row["text"], row["command"], row["arguments"], output),
+            (row, old[0], old[1], old[2], turn.output),
         )
-        for table in ("command", "error"):
-            self._db.execute(f"DELETE FROM {table} WHERE turn = ?", (row["n"],))
-        return int(row["n"])
+        for table in ("command", "error", "touch", "remark"):
+            self._db.execute(f"DELETE FROM {table} WHERE turn = ?", (row,))
 
     def is_at_work(self) -> bool:
         """Whether the last to speak or act was the agent."""
@@ -148,13 +175,6 @@ class Batch:
             (self._session,),
         ).fetchone()
         return row is not None and row[0] != "user"
-
-    def command_at(self, number: int) -> str | None:
-        """The command of a turn that is in the tables already."""
-        row = self._db.execute(
-            "SELECT command FROM turn WHERE session = ? AND number = ?", (self._session, number)
-        ).fetchone()
-        return str(row[0]) if row and row[0] is not None else None
 
     def restand(self, numbers: Sequence[int], standing: Standing) -> None:
         """Turns that count no longer, or again."""

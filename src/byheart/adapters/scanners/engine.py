@@ -64,7 +64,7 @@ class Engine:
                 if (rule.name, begin, stop) not in seen:
                     seen.add((rule.name, begin, stop))
                     yield rule, begin, stop
-            # A cut at a blank line parts no secret; any other is made good by reading a stretch twice.
+            # A stretch is read twice, so that no cut parts a secret; but for a cut in front of a key block.
             start = end if clean or end >= len(content) else max(start + 1, end - _OVERLAP)
 
     def _run(self, rules: list[Rule], content: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
@@ -146,7 +146,7 @@ def _cut(content: bytes, start: int) -> tuple[int, bool]:
     for separator in (b"\n\n", b"\n", b" "):
         at = content.rfind(separator, start + _PIECE // 2, end)
         if at >= 0:
-            return at + len(separator), separator == b"\n\n"
+            return at + len(separator), False
     return end, False
 
 

@@ -68,23 +68,35 @@ class RuleScanner:
                     found[line] = found.get(line, True) and curable and first == last
         return found
 
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Where secrets stand, as places in the text with the rule's name, in order and not overlapping."""
+        found = sorted({(start, end, rule.name) for rule, start, end in self._secrets.matches(text)})
+        merged: list[tuple[int, int, str]] = []
+        for start, end, name in found:
+            if merged and start < merged[-1][1]:
+                first, last, kept = merged[-1]
+                merged[-1] = (first, max(last, end), kept)
+            else:
+                merged.append((start, end, name))
+        if not merged or text.isascii():
+            return merged
+        content = text.encode("utf-8", "surrogatepass")
+        places, done, count = [], 0, 0
+        for start, end, name in merged:
+            count += len(content[done:start].decode("utf-8", "surrogatepass"))
+            length = len(content[start:end].decode("utf-8", "surrogatepass"))
+            places.append((count, count + length, name))
+            count, done = count + length, end
+        return places
+
     def redacted(self, text: str) -> str:
         """The text with each secret replaced by the name of the rule that found it."""
-        content = text.encode("utf-8", "surrogatepass")
-        spans = sorted({(start, end, rule.name) for rule, start, end in self._secrets.matches(text)})
-        if not spans:
-            return text
-        parts: list[bytes] = []
+        parts: list[str] = []
         position = 0
-        for start, end, name in spans:
-            if start < position:
-                if end > position:
-                    position = end
-                continue
-            parts += (content[position:start], f"[REDACTED:{name}]".encode())
+        for start, end, name in self.spans(text):
+            parts += (text[position:start], f"[REDACTED:{name}]")
             position = end
-        parts.append(content[position:])
-        return b"".join(parts).decode("utf-8", "surrogatepass")
+        return "".join((*parts, text[position:])) if parts else text
 
 
 def _located(text: str, matches: Iterable[tuple[Rule, int, int]], severity: str) -> list[Finding]:

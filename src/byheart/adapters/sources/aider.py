@@ -30,7 +30,7 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     fenced = False
     seen: dict[str, int] = {}
     last = [""]
-    for line in lines.text(found.path, caps.document_bytes, tally).split("\n"):
+    for line in lines.rows(lines.text(found.path, caps.document_bytes, tally)):
         started = None if fenced else _START.match(line)
         tally.lines += 1
         tally.known_lines += 1
@@ -50,11 +50,13 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             if line.strip():
                 tally.skipped["before the first chat"] += 1
             continue
+        # aider ends the lines that it writes itself with two spaces; an answer's own headings and quotes have none.
+        marked = not fenced and (line.endswith("  ") or line.startswith("> Commit "))
         kind = (
             "user"
-            if line.startswith("####") and not fenced
+            if marked and line.startswith("####")
             else "tool"
-            if line.startswith("> ") and not fenced
+            if marked and line.startswith("> ")
             else "assistant"
         )
         if kind == "assistant" and line.startswith("```"):

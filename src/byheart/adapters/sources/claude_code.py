@@ -11,12 +11,13 @@ from typing import Any
 from byheart.adapters.sources.scribe import Scribe
 from byheart.adapters.sources.values import flat, listing, mapping, named_uuid, string, when
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
+from byheart.text.slugs import short_digest
 
 AGENT = "claude-code"
 # Known, and nothing a session is evidence for: the client's own bookkeeping.
 _QUIET = frozenset(
     """file-history-snapshot file-history-delta last-prompt mode permission-mode pr-link worktree-state frame-link bridge-session
-    queue-operation progress cost-state prompt_snapshot api-request-blob api-request-meta api-request-delta api-request
+    progress cost-state prompt_snapshot api-request-blob api-request-meta api-request-delta api-request
     content-replacement result tool_use tool_result rate_limit_event control_request control_response
     marble-origami-commit marble-origami-snapshot attribution-snapshot speculation-accept tag stream_event
     atis-latch tools-used history-suppression session-meta turn_duration session-lock sessionEnd turn_end task-summary tool_use_summary auth_status keep_alive agent-setting agent-color
@@ -70,6 +71,16 @@ _BLOCKS = frozenset(
         "tool_search_tool_result",
     }
 )
+_COMMAND = re.compile(r"<command-name>([^<\n]{1,200})</command-name>")
+_GIVEN = re.compile(r"<command-args>(.{0,20000}?)</command-args>", re.DOTALL)
+# Commands that steer the client; others are prompts that somebody saved.
+_OWN_COMMANDS = frozenset(
+    """/add-dir /agents /allowed-tools /bashes /bug /clear /compact /config /context /continue /copy /cost /doctor /effort /exit /export
+    /extra-usage /fast /feedback /help /hooks /ide /insights /install-github-app /keybindings /login /logout /mcp /memory /mobile
+    /model /output-style /permissions /plan /plugin /plugins /privacy-settings /quit /rate-limit-options /reload-plugins
+    /release-notes /remote-control /remote-env /rename /reset /resume /rewind /sandbox /skills /stats /status /statusline /stickers
+    /tasks /terminal-setup /theme /todos /upgrade /usage /vim /voice""".split()
+)
 _REJECTED = "The user doesn't want to"
 _SAID = re.compile(r"the user said:\s*(.+?)(?:\n\nNote: The user's next message|\Z)", re.DOTALL)
 # How far back a rewound conversation is followed.
@@ -96,6 +107,9 @@ class ClaudeReader:
         self._parents: OrderedDict[int, int] = OrderedDict()
         self._prompts: dict[int, int] = {}
         self._tip = 0
+        self._soft: dict[int, None] = {}
+        self._is_titled = False
+        self._queued: list[tuple[str, int]] = []
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
@@ -108,11 +122,15 @@ class ClaudeReader:
         elif kind == "assistant":
             self._assistant(value, at)
         elif kind == "attachment":
-            self._attachment(mapping(value.get("attachment")), at)
+            self._attachment(mapping(value.get("attachment")), at, self._side(value))
         elif kind == "system":
             self._system(value, at)
+        elif kind == "queue-operation":
+            self._queue(value, at)
         elif kind in _TITLES:
-            self.scribe.know(title=string(value.get(_TITLES[kind])))
+            if kind == "custom-title" or not self._is_titled:
+                self.scribe.know(title=string(value.get(_TITLES[kind])))
+            self._is_titled = self._is_titled or kind == "custom-title"
         elif kind not in _QUIET and not (isinstance(kind, str) and kind.startswith(_PREFIXES)):
             return string(kind) or ("?" + ",".join(sorted(value)[:4]))
         self._node(value)
@@ -137,6 +155,28 @@ class ClaudeReader:
                 self._is_named = True
                 scribe.know(id=owner)
 
+    def _queue(self, value: dict[str, Any], at: Any) -> None:
+        """Words typed while the agent was busy are told when they were typed. A line that repeats them follows when the agent
+        takes them, and does not always."""
+        text, done = string(value.get("content")).strip(), value.get("operation")
+        if done == "enqueue" and text and not text.startswith(("<", "{", "/")):
+            mark = short_digest(text)
+            self.scribe.at_line(f"queue:{value.get('timestamp')}:{mark}")
+            number = self.scribe.hear(text, at)
+            if number is not None:
+                self._queued = [*self._queued[-20:], (mark, number)]
+        elif done == "popAll":
+            # Taken back into the prompt before the agent saw them.
+            self.scribe.stand([number for _, number in self._queued], Standing.ROLLED_BACK)
+            self._queued = []
+
+    def _queued_as(self, text: str) -> int | None:
+        """The turn in which these words were told already, if they were queued."""
+        mark = short_digest(text.strip())
+        found = [number for each, number in self._queued if each == mark]
+        self._queued = [(each, number) for each, number in self._queued if each != mark]
+        return found[0] if found else None
+
     def _user(self, value: dict[str, Any], at: Any) -> None:
         message = value.get("message")
         content = message.get("content") if isinstance(message, dict) else message
@@ -159,21 +199,44 @@ class ClaudeReader:
             reason = "summary"
         elif value.get("isMeta") or value.get("isVisibleInTranscriptOnly"):
             reason = "added by the client"
-        elif value.get("promptSource") == "system" or origin not in ("", "human"):
+        elif value.get("promptSource") == "system" or origin not in ("", "human", "cli"):
             reason = "notice"
+        elif (
+            isinstance(value.get("planContent"), str)
+            and value["planContent"].strip()
+            and value["planContent"].strip() in text
+        ):
+            # A plan that the agent wrote and the person let it carry out.
+            reason = "plan"
         if reason:
             self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic=reason, side=side)
             return
         before = self._prompt_line(value) if side is None else None
-        number = self.scribe.hear(text, at, side=side)
+        number = (self._queued_as(text) if side is None else None) or self._hear(text, at, side)
         if number is not None and before is not None:
             self._prompts[before] = number
+
+    def _hear(self, text: str, at: Any, side: str | None) -> int | None:
+        """A message under the user's role; a slash command is what was typed, not how the client spells it."""
+        name = _COMMAND.search(text)
+        if name is None:
+            return self.scribe.hear(text, at, side=side, wrappers=("bash-input",))
+        given = _GIVEN.search(text)
+        typed = f"{name.group(1).strip()} {given.group(1).strip() if given else ''}".strip()
+        typed = typed if typed.startswith("/") else f"/{typed}"
+        if typed.split()[0] in _OWN_COMMANDS or side is not None:
+            self.scribe.say("user", Speaker.SYSTEM, typed, at, synthetic="command", side=side)
+            return None
+        return self.scribe.say("user", Speaker.USER, typed, at)
 
     def _prompt_line(self, value: dict[str, Any]) -> int | None:
         """A prompt that hangs on an older place takes back the prompts between there and the last line."""
         own, parent = _short(value.get("uuid")), _short(value.get("parentUuid"))
         if not own:
             return None
+        while parent in self._soft and parent in self._parents:
+            # The client's own lines in front of a prompt hang where the prompt does.
+            parent = self._parents[parent]
         if parent and parent != self._tip:
             step, crossed = self._tip, list[int]()
             for _ in range(_NODES):
@@ -193,10 +256,15 @@ class ClaudeReader:
         if not own or value.get("isSidechain"):
             return
         self._parents[own] = _short(value.get("parentUuid") or value.get("logicalParentUuid"))
+        is_soft = value.get("type") not in ("user", "assistant") or bool(value.get("isMeta"))
+        if is_soft:
+            self._soft[own] = None
+        else:
+            self._tip = own
         if len(self._parents) > _NODES:
             gone, _ = self._parents.popitem(last=False)
             self._prompts.pop(gone, None)
-        self._tip = own
+            self._soft.pop(gone, None)
 
     def _side(self, value: dict[str, Any]) -> str | None:
         if self._is_agent:
@@ -209,15 +277,28 @@ class ClaudeReader:
         result = mapping(value.get("toolUseResult"))
         touches = []
         path = result.get("filePath")
-        if isinstance(path, str) and path:
-            created = result.get("type") == "create" or (result.get("originalFile") is None and "content" in result)
-            touches.append(Touch(path, How.CREATE if created else How.EDIT))
+        if (
+            isinstance(path, str)
+            and path
+            and ("structuredPatch" in result or "oldString" in result or result.get("type") in ("create", "update"))
+        ):
+            touches.append(Touch(path, How.CREATE if result.get("type") == "create" else How.EDIT))
         stopped = bool(result.get("interrupted")) or bool(result.get("backgroundTaskId"))
         call = string(block.get("tool_use_id")) or None
-        # What fails is told as an error, so what is not went well.
-        self.scribe.answer(call, output, at, failed=failed, touches=touches, well=not failed and not stopped)
-        said = _SAID.search(output) if failed and output.startswith(_REJECTED) else None
-        if said:
+        # What fails is told as an error, so what is not went well; but for a status that the client explains away.
+        odd = not failed and bool(result.get("returnCodeInterpretation"))
+        self.scribe.answer(
+            call,
+            output,
+            at,
+            failed=None if odd else failed,
+            touches=touches,
+            well=not failed and not stopped and not odd,
+        )
+        refused = failed and output.startswith(_REJECTED) and "reject" in string(value.get("toolUseResult")).lower()
+        # The client's own word that it was a person who refused: a tool can print the same sentence.
+        said = _SAID.search(output) if refused and self._side(value) is None else None
+        if said and not said.group(1).startswith("The user wants to clarify these questions"):
             # A refusal may carry the person's own words.
             self.scribe.hear(said.group(1), at)
 
@@ -244,13 +325,15 @@ class ClaudeReader:
             elif kind not in _BLOCKS:
                 self.scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=side)
 
-    def _attachment(self, attachment: dict[str, Any], at: Any) -> None:
+    def _attachment(self, attachment: dict[str, Any], at: Any, side: str | None) -> None:
         kind = string(attachment.get("type"))
         if kind == "queued_command":
             text = flat(attachment.get("prompt"))
-            if attachment.get("commandMode") in (None, "prompt"):
+            origin = string(mapping(attachment.get("origin")).get("kind"))
+            if attachment.get("commandMode") in (None, "prompt") and origin in ("", "human") and side is None:
                 # Typed while the agent was at work: the person's words, though no user line follows.
-                self.scribe.hear(text, at)
+                if self._queued_as(text) is None:
+                    self._hear(text, at, None)
             else:
                 self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic="notice")
         elif kind in _HOOKS:
@@ -279,6 +362,9 @@ class ClaudeReader:
             "prompts": list(self._prompts.items()),
             "tip": self._tip,
             "named": self._is_named,
+            "titled": self._is_titled,
+            "soft": list(self._soft),
+            "queued": self._queued,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -288,6 +374,9 @@ class ClaudeReader:
         self._prompts = {int(node): int(number) for node, number in state["prompts"]}
         self._tip = int(state["tip"])
         self._is_named = bool(state["named"])
+        self._is_titled = bool(state["titled"])
+        self._soft = dict.fromkeys(int(node) for node in state["soft"])
+        self._queued = [(str(mark), int(number)) for mark, number in state["queued"]]
 
 
 def _short(uuid: Any) -> int:

@@ -20,6 +20,7 @@ _TOOLS = (
     "access_mcp_resource new_task switch_mode browser_action web_fetch"
 ).split()
 _SPOKEN = {"ask_followup_question": "question", "attempt_completion": "result", "plan_mode_respond": "response"}
+_WRAPPERS = ("user_input", "user_message", "task", "feedback", "answer")
 _XML = re.compile(rf"<({'|'.join(_TOOLS)})>")
 _FIELD = re.compile(r"<([a-z_]{2,40})>")
 _RESULT = re.compile(r"\A\[([a-z_]{2,40})(?: for '[^\n]*')?\] Result:\s*")
@@ -137,25 +138,26 @@ class _Reader:
                 open_call = None
             else:
                 texts.append(text)
-        self.scribe.hear("\n".join(filter(None, texts)), self._at)
+        self.scribe.hear("\n".join(filter(None, texts)), self._at, wrappers=_WRAPPERS)
 
     def _outcome(self, call: str, text: str) -> None:
         """An XML tool's result; what the person said about it comes along in a tag."""
         at = text.find("<feedback>")
         if at >= 0:
-            self.scribe.hear(text[at:], self._at)
+            self.scribe.hear(text[at:], self._at, wrappers=_WRAPPERS)
             text = text[:at]
         self.scribe.answer(call, text, self._at, failed=text.lstrip().startswith(_DENIED) or None)
 
     def _result(self, block: dict[str, Any]) -> None:
         content = tools.arguments_of(block.get("content", block.get("output")))
         failed = block.get("is_error")
-        pieces = []
+        pieces, succeeded = [], False
         for each in listing(content) or ([content] if isinstance(content, dict) else []):
             row = mapping(each)
             if "result" in row or "error" in row:
                 pieces.append(flat(row.get("result")) or flat(row.get("error")))
                 failed = failed or row.get("success") is False
+                succeeded = row.get("success") is True
             else:
                 pieces.append(flat(each))
         output = "\n".join(filter(None, pieces)) if pieces else flat(content)
@@ -165,6 +167,7 @@ class _Reader:
             output,
             self._at,
             failed=bool(failed) if failed is not None else None,
+            well=succeeded and not failed,
             tool=string(block.get("name")) or "tool",
         )
 

@@ -56,7 +56,16 @@ _HEADER = re.compile(
     r"^Exit code: (-?\d{1,6})\b|^Process exited with code (-?\d{1,6})\b|^Process running with session ID (\d{1,9})\b",
     re.MULTILINE,
 )
-_FRAMES = ("Chunk ID:", "Exit code:", "Wall time", "Script ", "Process ", "Output:\n", "Total output lines:")
+_FRAMES = (
+    "Command: ",
+    "Chunk ID:",
+    "Exit code:",
+    "Wall time",
+    "Script ",
+    "Process ",
+    "Output:\n",
+    "Total output lines:",
+)
 _OUTPUT, _FRAME = "Output:\n", 600
 _FOLDER = re.compile(r"<cwd>([^<\n]{1,500})</cwd>|^Current working directory: ([^\n]{1,500})$", re.MULTILINE)
 # Copies of a parent's history are written in one go; a pause this long ends them.
@@ -71,6 +80,7 @@ class CodexReader:
         name = os.path.basename(found.path)
         self.scribe = Scribe(Session(id=named_uuid(name) or name.split(".")[0], agent=AGENT, path=found.path))
         self._is_first = True
+        self._lines = 0
         self._copying: datetime | None = None
         self._own_from: int | None = None
         self._side: str | None = None
@@ -95,6 +105,9 @@ class CodexReader:
             return self._item(value, at) if kind else "?" + ",".join(sorted(value)[:4])
         self._place(value, at)
         self.scribe.seen(at)
+        # The same line in a copy of the file is the same turn.
+        self.scribe.at_line(f"{self.scribe.session.id}:{value.get('timestamp')}:{self._lines}")
+        self._lines += 1
         if kind == "session_meta":
             self._meta(payload, at)
         elif kind == "response_item":
@@ -267,11 +280,11 @@ class CodexReader:
         if call in self._scripts:
             self._scripts.remove(call)
         turn = self._call_turns.pop(call or "", None)
-        if session and turn:
+        waited = self._stdin.pop(call or "", None)
+        if session and turn and waited is None:
             self._running[session] = turn
             if len(self._running) > 200:
                 self._running.pop(next(iter(self._running)))
-        waited = self._stdin.pop(call or "", None)
         if waited in self._running and status is not None:
             # The end of a command that was left running: its status belongs to the call that started it.
             self.scribe.amend(self._running.pop(waited), text, status, at)
@@ -304,7 +317,7 @@ class CodexReader:
             changed = _changed(event.get("changes"))
             self._end(call, touches=changed, failed=event.get("success") is False)
         elif kind == "mcp_tool_call_end":
-            self._end(string(event.get("call_id")), failed="Err" in mapping(event.get("result")))
+            self._end(string(event.get("call_id")), failed=_mcp_failed(mapping(event.get("result"))))
         elif kind == "thread_rolled_back":
             self._roll_back(number(event.get("num_turns")) or 0)
         elif kind == "thread_name_updated":
@@ -369,6 +382,7 @@ class CodexReader:
         return {
             "scribe": self.scribe.state(),
             "first": self._is_first,
+            "lines": self._lines,
             "copying": self._copying.isoformat() if self._copying else None,
             "own_from": self._own_from,
             "side": self._side,
@@ -388,6 +402,7 @@ class CodexReader:
         """Go on from there."""
         self.scribe.restore(state["scribe"])
         self._is_first = state["first"]
+        self._lines = int(state["lines"])
         self._copying = datetime.fromisoformat(state["copying"]) if state["copying"] else None
         self._own_from = state["own_from"]
         self._side = state["side"]
@@ -401,6 +416,10 @@ class CodexReader:
         self._stdin = dict(state["stdin"])
         self._scripts = list(state["scripts"])
         self._call_turns = dict(state["turns"])
+
+
+def _mcp_failed(result: dict[str, Any]) -> bool:
+    return "Err" in result or mapping(result.get("Ok")).get("isError") is True
 
 
 def _changed(changes: Any) -> tuple[Touch, ...]:

@@ -89,6 +89,7 @@ class CopilotReader:
             from dataclasses import replace
 
             scribe.session = replace(scribe.session, closed=None)
+        scribe.know(id=string(data.get("sessionId")))
         scribe.know_first(cwd=string(context.get("cwd")), commit=string(context.get("headCommit")))
         scribe.know(
             version=string(data.get("copilotVersion")),

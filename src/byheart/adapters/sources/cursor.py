@@ -13,6 +13,7 @@ from byheart.adapters.sources.values import blocks_of, flat, mapping, named_uuid
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
 AGENT = "cursor"
+_WRAPPERS = ("user_query",)
 _CALLS = frozenset({"tool_use", "tool_call", "tool-call"})
 _RESULTS = frozenset({"tool_result", "tool-result"})
 _WORKSPACE = re.compile(r"Workspace Path: (\S[^\n]{0,500})")
@@ -72,7 +73,7 @@ class CursorReader:
         if folder:
             self.scribe.know(cwd=folder.group(1).strip())
         self._waiting.clear()
-        self.scribe.hear(text, at, side=self._side)
+        self.scribe.hear(text, at, side=self._side, wrappers=_WRAPPERS)
 
     def _result(self, block: dict[str, Any], at: Any) -> None:
         own = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
@@ -107,7 +108,7 @@ def plain(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     for head, following in zip(heads, [*heads[1:], None], strict=False):
         body = text[head.end() : following.start() if following else len(text)]
         if head.group(1) == "user":
-            scribe.hear(body, None)
+            scribe.hear(body, None, wrappers=_WRAPPERS)
         else:
             _said(scribe, body)
         tally.lines += 1

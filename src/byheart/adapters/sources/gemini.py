@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -27,6 +26,7 @@ _HEADER = frozenset(
         "memoryScratchpad",
     }
 )
+_SMALL = Caps(document_bytes=4_000_000)
 _ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 _ADDED = "<untrusted_context>"
 
@@ -223,7 +223,9 @@ def _call(scribe: Scribe, call: dict[str, Any], at: Any) -> None:
     output = "\n".join(filter(None, outputs)) or flat(call.get("resultDisplay"))
     failed = {"success": False, "error": True, "cancelled": True}.get(status)
     if output or failed is not None:
-        scribe.answer(own, output, when(call.get("timestamp")) or at, failed=failed)
+        # Only a status other than 0 is written down.
+        well = status == "success" and "Exit Code:" not in output[-400:]
+        scribe.answer(own, output, when(call.get("timestamp")) or at, failed=failed, well=well)
 
 
 def _response(response: dict[str, Any]) -> str:
@@ -238,14 +240,16 @@ def _cwd(path: str) -> str | None:
     if os.path.basename(os.path.dirname(path)) != "chats":
         project = os.path.dirname(project)
     try:
-        with open(os.path.join(project, ".project_root"), encoding="utf-8") as stream:
-            return stream.read(4096).strip() or None
-    except (OSError, ValueError):
+        root = lines.text(os.path.join(project, ".project_root"), 4096, Tally()).strip()
+        if root:
+            return root
+    except Broken:
         pass
     try:
-        with open(os.path.join(project, "..", "..", "projects.json"), encoding="utf-8") as stream:
-            known = mapping(mapping(json.loads(stream.read(4_000_000))).get("projects"))
-    except (OSError, ValueError, RecursionError):
+        known = mapping(
+            mapping(lines.document(os.path.join(project, "..", "..", "projects.json"), _SMALL, Tally())).get("projects")
+        )
+    except Broken:
         return None
     name = os.path.basename(project)
     return next((folder for folder, slug in known.items() if slug == name), None)

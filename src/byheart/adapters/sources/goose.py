@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -69,8 +70,8 @@ def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any], sid
         elif kind not in _QUIET:
             unknown = f"content/{kind}"
     text = "\n".join(filter(None, texts))
-    if hidden:
-        scribe.say(str(role), Speaker.SYSTEM, text, at, synthetic="summary")
+    if hidden or role not in ("user", "assistant"):
+        scribe.say(string(role) or "system", Speaker.SYSTEM, text, at, synthetic="summary" if hidden else "notice")
     else:
         scribe.hear(text, at, side=side)
     return unknown
@@ -103,12 +104,13 @@ def in_store(path: str) -> Iterator[Found]:
                     agent=AGENT,
                     path=path,
                     part=str(own),
-                    size=int(messages or 0),
+                    size=stores.whole(messages),
                     modified=int(at.timestamp()) if at else 0,
                 )
     except Broken:
-        status = os.stat(path)
-        yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:

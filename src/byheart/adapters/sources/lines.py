@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 # Some editors put this in front of a file.
 _MARK = b"\xef\xbb\xbf"
 _DECODE = msgspec.json.Decoder().decode
-_HALF = re.compile("[\ud800-\udfff]")
+HALF = re.compile("[\ud800-\udfff]")
 LONG, BROKEN, DEEP, HALF_LINE, NOT_OBJECT = (
     "line too long",
     "broken JSON",
@@ -26,6 +26,8 @@ LONG, BROKEN, DEEP, HALF_LINE, NOT_OBJECT = (
     "half a last line",
     "not an object",
 )
+_LARGE, _MOST_PARTS = 500_000, 800_000
+PARTS = "too many parts"
 ODD_SHAPE = "unexpected shape"
 TOO_LARGE, UNREADABLE, BAD_TEXT, UNPACKED = (
     "file too large",
@@ -41,6 +43,9 @@ class Broken(Exception):
 
 def decoded(raw: bytes, tally: Tally) -> Any:
     """A JSON value. What strict JSON forbids but writers produce (NaN, half characters, bad UTF-8) is mended."""
+    if len(raw) > _LARGE and raw.count(b",") + raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
+        # A value takes a hundred bytes however few it is spelled in.
+        raise Broken(PARTS)
     try:
         return _DECODE(raw)
     except RecursionError:
@@ -60,11 +65,11 @@ def decoded(raw: bytes, tally: Tally) -> Any:
 def _whole(value: Any) -> Any:
     """The same value without half characters, which no database takes."""
     if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
+        return HALF.sub("\ufffd", value)
     if isinstance(value, list):
         return [_whole(each) for each in value]
     if isinstance(value, dict):
-        return {_HALF.sub("\ufffd", key): _whole(each) for key, each in value.items()}
+        return {HALF.sub("\ufffd", key): _whole(each) for key, each in value.items()}
     return value
 
 
@@ -110,6 +115,15 @@ def _all(stream: IO[bytes], most: int) -> bytes:
         pieces.append(piece)
         size += len(piece)
     return b"".join(pieces)
+
+
+def rows(whole: str) -> Iterator[str]:
+    """A text's lines one by one; a list of them could be many times as large as the text."""
+    start = 0
+    while (end := whole.find("\n", start)) >= 0:
+        yield whole[start:end]
+        start = end + 1
+    yield whole[start:]
 
 
 def text(path: str, most: int, tally: Tally) -> str:

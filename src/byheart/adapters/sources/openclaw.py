@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -25,10 +26,13 @@ def in_store(path: str) -> Iterator[Found]:
                 return
             query = "SELECT session_id, count(*), max(created_at) FROM transcript_events GROUP BY session_id"
             for own, events, newest in store.execute(query):
-                yield Found(agent=AGENT, path=path, part=str(own), size=int(events), modified=int(newest or 0))
+                yield Found(
+                    agent=AGENT, path=path, part=str(own), size=stores.whole(events), modified=stores.whole(newest)
+                )
     except Broken:
-        status = os.stat(path)
-        yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -28,10 +29,13 @@ def in_store(path: str, agent: str) -> Iterator[Found]:
                 "SELECT s.id, s.time_updated, (SELECT count(*) FROM message m WHERE m.session_id = s.id) FROM session s"
             )
             for own, updated, messages in store.execute(query):
-                yield Found(agent=agent, path=path, part=str(own), size=int(messages or 0), modified=int(updated or 0))
+                yield Found(
+                    agent=agent, path=path, part=str(own), size=stores.whole(messages), modified=stores.whole(updated)
+                )
     except Broken:
-        status = os.stat(path)
-        yield Found(agent=agent, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            yield Found(agent=agent, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
@@ -89,7 +93,10 @@ def in_folder(storage: str, agent: str) -> Iterator[Found]:
         for place in [folder] if folder.endswith("info") else _folders(folder):
             for name in _names(place):
                 path = os.path.join(place, name)
-                status = os.stat(path)
+                try:
+                    status = os.stat(path)
+                except OSError:
+                    continue
                 messages = _messages_folder(path, name.removesuffix(".json"))
                 newest = max(
                     [status.st_mtime_ns, *(os.stat(each).st_mtime_ns for each in [messages] if os.path.isdir(each))]
@@ -213,7 +220,7 @@ def _part(scribe: Scribe, message: dict[str, Any], part: dict[str, Any]) -> str 
             is_summary = message.get("summary") is True or message.get("mode") == "compaction"
             speaker = Speaker.SYSTEM if is_summary else Speaker.ASSISTANT
             scribe.say("assistant", speaker, text, at, synthetic="summary" if is_summary else None, side=side)
-        elif part.get("synthetic") or part.get("ignored"):
+        elif part.get("synthetic") or part.get("ignored") or role != "user":
             scribe.say("user", Speaker.SYSTEM, text, at, synthetic="added by the client")
         else:
             quoted = len(text) > 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1]

@@ -38,8 +38,10 @@ class Machine:
 
 def _file(agent: str, path: str) -> Found | None:
     try:
+        path.encode("utf-8")
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
+        # A name that is no text cannot be kept, and is no agent's.
         return None
     return Found(agent=agent, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 

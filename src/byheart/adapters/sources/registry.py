@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,12 +24,14 @@ from byheart.adapters.sources import (
 )
 from byheart.adapters.sources.claude_code import ClaudeReader
 from byheart.adapters.sources.generic import GenericReader
+from byheart.adapters.sources.lines import Broken, document
 from byheart.adapters.sources.pi import PiReader
 from byheart.adapters.sources.places import Machine
 from byheart.adapters.sources.qwen import QwenReader
 from byheart.adapters.sources.reading import LineReading, Reader, WholeReading
 from byheart.domain.sessions import Caps, Event, Found, Mark, Reading, Session, Tally
 
+_SMALL = Caps(document_bytes=65_536)
 Whole = Callable[[Found, Caps, Tally], Iterator[Event]]
 _LINES: dict[str, Callable[[Found], Reader]] = {
     "claude-code": ClaudeReader,
@@ -206,9 +207,8 @@ def _claude_is_active(machine: Machine, session: Session) -> bool:
         return False
     for name in names[:1000]:
         try:
-            with open(os.path.join(folder, name), encoding="utf-8") as stream:
-                told = json.loads(stream.read(65_536))
-        except (OSError, ValueError, RecursionError):
+            told = document(os.path.join(folder, name), _SMALL, Tally())
+        except Broken:
             continue
         if isinstance(told, dict) and told.get("sessionId") == own and _is_running(told.get("pid")):
             return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -24,10 +25,11 @@ from byheart.domain.sessions import (
     Turn,
 )
 from byheart.text.injected import parted
+from byheart.text.slugs import short_digest
 
 # Calls whose result has not come; a file that never answers must not fill the memory.
 _OPEN_CALLS = 2_000
-_LONGEST_FACT = 2_000
+_LONGEST_FACT = 20_000
 # What a reader decides by, and which is kept between two readings. The others stand in the index, cleaned, and stay
 # there until better ones are known.
 _FACTS = ("id", "parent", "closed")
@@ -110,6 +112,8 @@ class Scribe:
         text = text.strip()
         if not text:
             return None
+        if synthetic is not None and not _REASON.fullmatch(synthetic):
+            synthetic = "added by the client"
         self._begun()
         self.number += 1
         self._events.append(
@@ -129,10 +133,18 @@ class Scribe:
         )
         return self.number
 
-    def hear(self, text: str, at: datetime | None, *, role: str = "user", side: str | None = None) -> int | None:
+    def hear(
+        self,
+        text: str,
+        at: datetime | None,
+        *,
+        role: str = "user",
+        side: str | None = None,
+        wrappers: Sequence[str] = (),
+    ) -> int | None:
         """A message under the user's role: the person's words as one turn, what the client added as others. The number of
         the person's own turn, if there is one."""
-        parts = parted(text)
+        parts = parted(text, wrappers)
         for reason, added in parts.added:
             self.say(role, Speaker.SYSTEM, added, at, synthetic=reason, side=side)
         if side is not None:
@@ -157,7 +169,7 @@ class Scribe:
         if call:
             if len(self._calls) >= _OPEN_CALLS:
                 self._calls.pop(next(iter(self._calls)))
-            self._calls[call] = (self.number, command is not None)
+            self._calls[_call_name(call)] = (self.number, command is not None)
         self._events.append(
             Said(
                 Turn(
@@ -168,7 +180,7 @@ class Scribe:
                     at=at,
                     side=side,
                     standing=self.standing,
-                    tool=tool or "tool",
+                    tool=_NAME.sub("?", tool)[:200] or "tool",
                     call=call,
                     arguments=listed(_besides(arguments) if command else arguments),
                     command=command,
@@ -193,13 +205,13 @@ class Scribe:
         """A call's result. One without a call stands by itself, so that nothing is lost; `well` says that a command ended
         with 0."""
         self._begun()
-        known = self._calls.get(call or "")
+        known = self._calls.get(_call_name(call)) if call else None
         if known is None:
             number, ran = self.call(call, tool, None, at), False
         else:
             number, ran = known
         if call:
-            self._calls.pop(call, None)
+            self._calls.pop(_call_name(call), None)
         if status is None and ran:
             status = 0 if well else tools.exit_of(output)
         self._events.append(
@@ -209,10 +221,10 @@ class Scribe:
     def amend(self, number: int, output: str, status: int, at: datetime | None) -> None:
         """The true end of a call that had been answered before it was over."""
         self._begun()
-        self._events.append(Answered(number=number, output=output, exit=status, at=at))
+        self._events.append(Answered(number=number, output=output, exit=status, at=at, more=True))
 
     def is_open(self, call: str) -> bool:
-        return call in self._calls
+        return _call_name(call) in self._calls
 
     def stand(self, numbers: Iterable[int], standing: Standing) -> None:
         """Turns that count no longer, or again."""
@@ -265,6 +277,15 @@ class Scribe:
         self._calls = {call: (int(number), bool(ran)) for call, number, ran in state["calls"]}
 
 
+_REASON = re.compile(r"[a-z][a-z -]{0,40}")
+_NAME = re.compile(r"[^\w.:/@ +-]")
+
+
+def _call_name(call: str) -> str:
+    """A call's id for keeping: short as it is, a digest where it could hold anything."""
+    return call if len(call) <= 16 else short_digest(call, str(len(call)))
+
+
 _COMMANDS = frozenset(
     {"command", "cmd", "commands", "script", "description", "timeout", "yield_time_ms", "max_output_tokens"}
 )
@@ -286,4 +307,4 @@ def counted(tally: Tally, unknown: str | None, size: int) -> None:
         tally.known_lines += 1
         tally.known_bytes += size
     else:
-        tally.unknown[unknown[:60]] += 1
+        tally.unknown[unknown[:2_000]] += 1

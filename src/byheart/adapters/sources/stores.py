@@ -10,10 +10,12 @@ from typing import Any
 from urllib.parse import quote
 
 from byheart.adapters.sources.lines import UNREADABLE, Broken
+from byheart.adapters.sources.values import number, when
 
 BUSY, CORRUPT = "store is busy", "store is corrupt"
 # Steps of SQLite's own machine; a store that needs more is not one that an agent wrote.
 _STEPS = 200_000_000
+_LONGEST = 32_000_000
 
 
 @contextmanager
@@ -25,12 +27,16 @@ def opened(path: str) -> Iterator[sqlite3.Connection]:
     if not os.path.isfile(path):
         raise Broken(UNREADABLE)
     live = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0 and os.path.exists(f"{path}-shm")
-    mode = "mode=ro" if live or os.path.exists(f"{path}-journal") else "mode=ro&immutable=1"
+    # A reader of a live log keeps its place in a shared file; ours is kept in memory.
+    mode = (
+        "mode=ro&readonly_shm=1" if live else "mode=ro" if os.path.exists(f"{path}-journal") else "mode=ro&immutable=1"
+    )
     connection = None
     try:
         connection = sqlite3.connect(f"file:{quote(path)}?{mode}", uri=True, timeout=0.2, isolation_level=None)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         connection.row_factory = sqlite3.Row
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
         connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
@@ -52,6 +58,15 @@ def opened(path: str) -> Iterator[sqlite3.Connection]:
     finally:
         if connection is not None:
             connection.close()
+
+
+def whole(value: Any) -> int:
+    """A number for comparing, whatever a column holds."""
+    found = number(value)
+    if found is not None:
+        return found
+    at = when(value)
+    return int(at.timestamp() * 1000) if at else 0
 
 
 def tables(connection: sqlite3.Connection) -> set[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from byheart.adapters.sources.lines import HALF
 from byheart.adapters.sources.values import listing, mapping, string
 from byheart.domain.sessions import How, Touch
 
@@ -20,7 +21,7 @@ _SHELLS = frozenset(
     """bash shell exec exec_command run_shell_command run_command run_commands terminal execute_command local_shell
     local_shell_call powershell shell_command developer__shell run_in_terminal execute_bash cmd run_terminal_cmd
     container.exec unified_exec write_stdin execute_ipython_cell run ipython sh bash_tool command_execution
-    run_terminal_command""".split()
+    run_terminal_command execute""".split()
 )
 _PATHS = (
     "file_path",
@@ -52,10 +53,10 @@ _EDITOR = {
     "write": How.CREATE,
     "read": How.READ,
 }
-_PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.{1,500}?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): ([^\n]{1,500})$", re.MULTILINE)
 _PATCH_HOW = {"Update File": How.EDIT, "Add File": How.CREATE, "Delete File": How.DELETE, "Move to": How.CREATE}
 _READ_COMMAND = re.compile(
-    r"^\s*(?:cat|bat|less|nl(?: -ba)?|head(?: -n? ?\d+)?|tail(?: -n? ?\d+)?|sed -n ['\"]?[\d,$ ]+p['\"]?)\s+(['\"]?)([^\s'\"|&;<>*?$`-][^\s'\"|&;<>*?$`]{0,300})\1(?:\s*\|\s*(?:head|tail|nl|sed)[^|&;]*)?\s*$"
+    r"^(?:cat|bat|less|nl(?: -ba)?|head(?: -n? ?\d+)?|tail(?: -n? ?\d+)?|sed -n ['\"]?[\d,$ ]+p['\"]?)\s+(['\"]?)([^\s'\"|&;<>*?$`-][^\s'\"|&;<>*?$`]{0,300})\1(?: ?\| ?(?:head|tail|nl|sed)[^|&;\n]{0,80})?$"
 )
 _SCRIPTED = re.compile(
     r"""\bcmd["']?\s*:\s*("(?:[^"\\\n]|\\.){1,4000}"|'(?:[^'\\\n]|\\.){1,4000}'|`(?:[^`\\]|\\.){1,4000}`)"""
@@ -66,6 +67,10 @@ _EXITS = re.compile(
     r"|exited with exit code (-?\d{1,6})\b|\bexit code:? (-?\d{1,6})\b|\"returncode\":\s*(-?\d{1,6})",
     re.IGNORECASE,
 )
+_LONGEST = 4_000
+_WRITING = re.compile(r"(?:^|[|;&\n]\s{0,4})(?:git )?(?:rm|mv|tee|sed) |(?<![0-9&>])>{1,2} {0,2}[\w./~]")
+_INTO = re.compile(r"(?<![0-9&>=-])>{1,2} {0,2}([\w./~@+-]{1,300})")
+_PLAIN = re.compile(r"[\w./~@+-]{1,300}")
 _ENDS = 400
 _MOST_TOUCHED = 40
 
@@ -116,7 +121,7 @@ def _unquoted(literal: str) -> str:
     inner = literal[1:-1]
     if literal[0] == '"':
         try:
-            return str(json.loads(literal))
+            return HALF.sub("\ufffd", str(json.loads(literal)))
         except ValueError:
             return inner
     return inner.replace("\\n", "\n").replace("\\'", "'").replace("\\`", "`").replace("\\\\", "\\")
@@ -138,12 +143,12 @@ def touches_of(tool: str, arguments: Any, command: str | None) -> tuple[Touch, .
     text = command if command is not None else arguments if isinstance(arguments, str) else ""
     patch = text or string(mapping(arguments).get("input")) or string(mapping(arguments).get("patch"))
     if "*** " in patch:
-        found = [Touch(path, _PATCH_HOW[kind]) for kind, path in _PATCHED.findall(patch)]
+        found = [Touch(path.strip(), _PATCH_HOW[kind]) for kind, path in _PATCHED.findall(patch[:200_000])]
         if found:
             return tuple(dict.fromkeys(found))[:_MOST_TOUCHED]
     if command is not None:
-        read = _READ_COMMAND.match(command)
-        return (Touch(read.group(2), How.READ),) if read else ()
+        read = _READ_COMMAND.match(command) if len(command) < _LONGEST else None
+        return (Touch(read.group(2), How.READ),) if read else changed_by(command)
     given = mapping(arguments)
     how = _how(_plain(tool), given)
     if how is None:
@@ -153,6 +158,35 @@ def touches_of(tool: str, arguments: Any, command: str | None) -> tuple[Touch, .
         for each in listing(given.get(key)):
             paths.append(each if isinstance(each, str) else string(mapping(each).get("path")))
     return tuple(Touch(path, how) for path in dict.fromkeys(paths[:_MOST_TOUCHED]) if path and len(path) < 1000)
+
+
+def changed_by(command: str) -> tuple[Touch, ...]:
+    """Files that a shell command writes, moves or removes, as far as it names them plainly."""
+    if len(command) > _LONGEST or not _WRITING.search(command):
+        return ()
+    # What follows the first line of a here-document is its content.
+    text = command.split("\n", 1)[0] if "<<" in command else command
+    found: list[Touch] = []
+    for part in re.split(r"&&|\|\||[|;\n]", text)[:20]:
+        words = [word for word in part.split() if word]
+        found += [Touch(path, How.EDIT) for path in _INTO.findall(part) if not path.startswith("/dev/")]
+        if not words:
+            continue
+        verb = words[1] if words[0] == "git" and len(words) > 1 else words[0]
+        named = [
+            word.strip("'\"")
+            for word in words[1 + (words[0] == "git") :]
+            if not word.startswith("-") and _PLAIN.fullmatch(word.strip("'\""))
+        ]
+        if verb == "rm":
+            found += [Touch(path, How.DELETE) for path in named]
+        elif verb == "mv" and len(named) == 2:
+            found += [Touch(named[0], How.DELETE), Touch(named[1], How.CREATE)]
+        elif verb == "tee":
+            found += [Touch(path, How.EDIT) for path in named]
+        elif verb == "sed" and "-i" in part and named:
+            found.append(Touch(named[-1], How.EDIT))
+    return tuple(dict.fromkeys(found))[:_MOST_TOUCHED]
 
 
 def _how(name: str, given: dict[str, Any]) -> How | None:

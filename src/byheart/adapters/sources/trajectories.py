@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from byheart.adapters.sources.scribe import Scribe, counted
 from byheart.adapters.sources.values import flat, listing, mapping, number, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
+# SWE-agent's own commands for files.
+_SWE_FILE = re.compile(r"\s*(create|open)\s+\"?([^\s\"]{1,300})\"?")
 _OPENHANDS_QUIET = frozenset(
     """null change_agent_state agent_state_changed recall recall_action noop system pause resume delegate_observation
     condensation condensation_request task_tracking loop_detection""".split()
@@ -65,6 +68,11 @@ def _swe_message(scribe: Scribe, message: dict[str, Any], waiting: str | None, i
             return None
         call = string(mapping(calls[0]).get("id")) if calls else ""
         call = call or f"step-{index}"
+        own = _SWE_FILE.match(action)
+        if own:
+            tool = "create" if own.group(1) == "create" else "read"
+            scribe.call(call, tool, {"path": own.group(2)}, None)
+            return call
         scribe.call(
             call,
             "bash",
@@ -147,6 +155,7 @@ def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
         extras = mapping(event.get("extras"))
         status = number(mapping(extras.get("metadata")).get("exit_code"))
         status = number(extras.get("exit_code")) if status is None else status
+        status = None if status == -1 else status
         scribe.answer(
             str(event.get("cause")),
             flat(event.get("content")) or string(event.get("message")),
@@ -175,7 +184,7 @@ def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
                 "agent",
             )
         }
-        if action in ("read", "edit", "write"):
+        if action in ("read", "write"):
             given.pop("command", None)
         scribe.call(str(event.get("id")), str(action), given, at)
     elif action is None and observation is None:
@@ -200,6 +209,7 @@ def _openhands_kind(scribe: Scribe, event: dict[str, Any], kind: str, at: Any) -
     elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
         seen = mapping(event.get("observation"))
         status = number(seen.get("exit_code"))
+        status = None if status == -1 else status
         folder = string(mapping(seen.get("metadata")).get("working_dir"))
         scribe.know_first(cwd=folder)
         failed = True if kind != "ObservationEvent" else seen.get("is_error")
@@ -245,7 +255,9 @@ def continue_session(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             )
             status = string(state.get("status"))
             if status in ("done", "errored", "canceled"):
-                scribe.answer(string(state.get("toolCallId")) or None, output, at, failed=status != "done")
+                scribe.answer(
+                    string(state.get("toolCallId")) or None, output, at, failed=True if status != "done" else None
+                )
         yield from scribe.take()
     tally.known_bytes = tally.bytes
     yield from scribe.end()

@@ -10,6 +10,7 @@ import msgspec
 
 _ENCODE = msgspec.json.Encoder().encode
 _DEEPEST = 6
+_MOST_LISTED = 50_000
 _IMAGES = frozenset({"image", "input_image", "image_url", "local_image", "localImage"})
 _SILENT = frozenset(
     {"thinking", "redacted_thinking", "redactedThinking", "reasoning", "encrypted_content", "signature"}
@@ -29,8 +30,10 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def listing(value: Any) -> list[Any]:
-    """A list, or an empty one."""
-    return value if isinstance(value, list) else []
+    """A list, or an empty one; of a list beyond all measure its beginning."""
+    if not isinstance(value, list):
+        return []
+    return value if len(value) <= _MOST_LISTED else value[:_MOST_LISTED]
 
 
 def blocks_of(content: Any) -> list[Any]:
@@ -69,6 +72,8 @@ def when(value: Any) -> datetime | None:
             if not value.isdigit() or len(value) > 17:
                 return None
             return when(int(value))
+        if not 2000 <= found.year < 2100:
+            return None
         if found.tzinfo is UTC:
             return found
         found = found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -10,40 +10,68 @@ from datetime import datetime
 
 from byheart.domain.ports import SessionIndex
 from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Which
-from byheart.policies import evidence
+from byheart.policies import commands, errors
 
 _KIND_WORDS = {
     "test": "test", "tests": "test", "testing": "test", "tested": "test", "lint": "lint", "linter": "lint", "linting": "lint",
     "build": "build", "builds": "build", "compile": "build", "install": "install", "dependencies": "install", "setup": "install",
-    "format": "format", "formatter": "format", "typecheck": "types", "types": "types", "start": "run", "serve": "run", "dev": "run",
-    "commit": "commit", "push": "commit",
+    "format": "format", "formatter": "format", "formatting": "format", "typecheck": "types", "types": "types", "start": "run",
+    "serve": "run", "dev": "run", "server": "run", "commit": "commit", "push": "commit",
 }  # fmt: skip
 _FILLER = frozenset(
-    "how do does did we i you run runs running the a an to is are it this that here in of for with can what command use used".split()
+    "how do does did we i you run runs running the a an to is are it this that here in of for with can what command use used my our".split()
 )
 _WORD = re.compile(r"[^\W_]+(?:[._-][^\W_]+)*", re.UNICODE)
+_MEANINGS = {"pr": ("pr",), "pull": ("pr",), "request": ()}
 _DAY = 86_400.0
 
 
 def how(index: SessionIndex, question: str, which: Which, most: int, now: datetime) -> list[CommandUse]:
     """Commands that do what is asked, those that work and were used of late first."""
-    words = [word for word in _WORD.findall(question.casefold()) if word not in _FILLER]
-    literal = question.strip()
-    kinds = [_KIND_WORDS[word] for word in words if word in _KIND_WORDS]
-    rest = [word for word in words if word not in _KIND_WORDS]
-    # What is typed like a command is one; words about it are looked for by what they mean.
-    found = index.uses([literal], None, which, 200) if " " in literal or not kinds else []
+    literal = " ".join(question.split())
+    words = _WORD.findall(question.casefold())
+    told = [word for word in words if word not in _FILLER]
+    kinds = [_KIND_WORDS[word] for word in told if word in _KIND_WORDS]
+    rest = [word for word in told if word not in _KIND_WORDS]
+    if not told and "run" in words:
+        kinds = ["run"]
+    found: list[CommandUse] = []
+    if len(words) > 1 or not kinds:
+        # What is typed like a command is one.
+        found = [use for use in index.uses([literal], None, which, 400) if _calls(use.example, literal)]
     if not found and kinds:
         found = index.uses([], kinds[0], which, 400)
         if rest:
-            found = [
-                use
-                for use in found
-                if all(word in use.form.casefold() or word in (use.cwd or "").casefold() for word in rest)
-            ] or found
-    if not found and words:
-        found = index.uses(words, None, which, 200)
+            found = [use for use in found if all(_mentions(use, word) for word in rest)]
+    if not found and told:
+        meant = [each for word in told for each in _MEANINGS.get(word, (word,))]
+        found = [use for use in index.uses(meant, None, which, 400) if all(_says(use.form, word) for word in meant)]
+        # Looking at a file is no way to do something, unless the program that looks was asked for.
+        found = [use for use in found if not commands.only_looks(use.form) or commands.program_of(use.form) in told]
     return _merged(found, now)[:most]
+
+
+def _calls(command: str, wanted: str) -> bool:
+    """Whether one of a line's commands begins with these words."""
+    start = wanted.split()
+    return any(
+        part.split()[: len(start)] == start or _bare(part)[: len(start)] == start for part in commands.parts_of(command)
+    )
+
+
+def _bare(part: str) -> list[str]:
+    words = part.split()
+    return [words[0].rsplit("/", 1)[-1], *words[1:]] if words else []
+
+
+def _says(form: str, word: str) -> bool:
+    """Whether a word stands in a command outside of quotes."""
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", " ", form).casefold()
+    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", bare) is not None
+
+
+def _mentions(use: CommandUse, word: str) -> bool:
+    return _says(use.form, word) or word in (use.cwd or "").casefold()
 
 
 def _merged(uses: Sequence[CommandUse], now: datetime) -> list[CommandUse]:
@@ -52,11 +80,12 @@ def _merged(uses: Sequence[CommandUse], now: datetime) -> list[CommandUse]:
     for use in uses:
         groups.setdefault(_stem(use.form), []).append(use)
     merged = []
-    for group in groups.values():
+    for stem, group in groups.items():
         best = max(group, key=lambda use: (use.succeeded, use.runs, -len(use.form)))
         merged.append(
             replace(
                 best,
+                form=best.form if len(group) == 1 else stem,
                 runs=sum(use.runs for use in group),
                 succeeded=sum(use.succeeded for use in group),
                 failed=sum(use.failed for use in group),
@@ -68,16 +97,15 @@ def _merged(uses: Sequence[CommandUse], now: datetime) -> list[CommandUse]:
 
 
 def _stem(form: str) -> str:
-    """A command without the files and texts it was given."""
+    """A command with FILE in the place of the files it was given, and TEXT in the place of texts."""
     kept: list[str] = []
-    for word in form.split()[:12]:
-        if word in ("&&", ";", "||", "|"):
-            break
-        if kept and (
-            word.startswith(("'", '"', "/", "./", "~", "$")) or "/" in word or re.search(r"\.\w{1,5}$|::|^\d+$", word)
-        ):
-            continue
-        kept.append(word)
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "TEXT", form)
+    for word in bare.split()[:30]:
+        path = "/" in word or re.search(r"\.\w{1,5}$|::", word)
+        is_file = kept and path and word != "./..." and "/bin/" not in word and not word.startswith("-")
+        shown = "FILE" if is_file else word
+        if not (kept and kept[-1] == shown in ("FILE", "TEXT")):
+            kept.append(shown)
     return " ".join(kept)
 
 
@@ -92,14 +120,14 @@ def _worth(use: CommandUse, now: datetime) -> float:
 
 def fixes(index: SessionIndex, question: str, which: Which, most: int) -> list[KnownFix]:
     """What helped when this error came up before; nothing where no error is like it."""
-    asked = evidence.errors_in(question, most=4) or [" ".join(question.split())[:500]]
+    asked = errors.errors_in(question, most=4) or [" ".join(question.split())[:500]]
     best: dict[tuple[str, str], KnownFix] = {}
     for line in asked:
-        signature = evidence.signature_of(line)
+        signature = errors.signature_of(line)
         wanted = _terms(signature)
         if not wanted:
             continue
-        candidates = [(fix, evidence.signature_of(fix.error)) for fix in index.known_fixes(" ".join(wanted), which, 80)]
+        candidates = [(fix, errors.signature_of(fix.error)) for fix in index.known_fixes(" ".join(wanted), which, 80)]
         terms = [_terms(each) for _, each in candidates]
         weight = {word: math.log1p(len(terms) / (0.5 + sum(word in each for each in terms))) for word in wanted}
         whole = sum(weight.values())
@@ -109,8 +137,9 @@ def fixes(index: SessionIndex, question: str, which: Which, most: int) -> list[K
             likeness = 1.0 if seen == signature else covered * (0.6 + 0.4 * len(shared) / max(1, len(have)))
             if likeness < 0.4:
                 continue
-            score = likeness + 0.05 * min(fix.seen, 5) + (0.1 if fix.commands or fix.edited else 0.0)
-            steps = (evidence.form_of(each) for each in fix.commands)
+            helped = 0.1 if fix.commands or fix.edited else 0.0
+            score = likeness + 0.05 * min(fix.seen, 5) + helped + 0.004 * errors.telling(fix.error) + 0.05 * fix.passed
+            steps = (commands.core_of(each) for each in fix.commands)
             files = (path.replace("\\", "/").rsplit("/", 1)[-1] for path in fix.edited)
             key = (seen, " | ".join((*steps, *files)))
             if key not in best or best[key].score < score:

@@ -25,7 +25,7 @@ from byheart.domain.sessions import (
     Which,
 )
 from byheart.flows.sessions import answers
-from byheart.flows.sessions.refresh import Progress, Shelf, refresh
+from byheart.flows.sessions.refresh import Progress, Shelf, joined_output, refresh, safe_name
 
 # A session without a lock that was written to so lately is taken for one in use.
 _LATELY = timedelta(minutes=10)
@@ -69,6 +69,25 @@ class Sessions:
             raise BadInput(f"{name!r} fits {len(found)} sessions; name one: {names}")
         return replace(found[0], active=self.is_active(found[0].session))
 
+    def project(self, name: str) -> str:
+        """A project's id from its id or its name. Raises BadInput where none or several fit."""
+        known = [each for each, _ in self._shelf.index.projects()]
+        if name in known:
+            return name
+        fitting = [each for each in known if each.rsplit("-", 1)[0] == name]
+        if len(fitting) == 1:
+            return fitting[0]
+        choices = ", ".join((fitting or known)[:8]) or "none yet"
+        raise BadInput(
+            f"{name!r} {'is no project' if not fitting else 'fits several projects'} with sessions; known: {choices}"
+        )
+
+    def check_agent(self, name: str, known: Sequence[str]) -> None:
+        """Refuse the name of an agent that nobody knows."""
+        every = dict.fromkeys((*known, *self._shelf.index.agents()))
+        if name not in every:
+            raise BadInput(f"{name!r} is no agent that byheart reads; known: {', '.join(every)}")
+
     def turns(self, session: Session) -> Sequence[Turn]:
         """A session's turns as the index keeps them: clean, long texts shortened."""
         return self._shelf.index.turns(session)
@@ -81,14 +100,20 @@ class Sessions:
         scanner = self._shelf.scanner
         # What was taken back later in the file is known to the index alone while the file is read.
         standing = {turn.number: turn.standing for turn in self.turns(session)}
-        for turn in _joined(self._shelf.sources[0].read(place, None), session.id):
+        clean = scanner.redacted
+        for turn in _joined(
+            self._shelf.sources[0].read(place, None), lambda name: safe_name(name, scanner) == session.id
+        ):
             yield replace(
                 turn,
                 standing=standing.get(turn.number, turn.standing),
-                text=scanner.redacted(turn.text),
-                command=scanner.redacted(turn.command) if turn.command else turn.command,
-                arguments=scanner.redacted(turn.arguments),
-                output=scanner.redacted(turn.output) if turn.output else turn.output,
+                text=clean(turn.text),
+                tool=clean(turn.tool) if turn.tool else turn.tool,
+                side=clean(turn.side) if turn.side else turn.side,
+                command=clean(turn.command) if turn.command else turn.command,
+                arguments=clean(turn.arguments),
+                output=clean(turn.output) if turn.output else turn.output,
+                touches=tuple(replace(each, path=clean(each.path)) for each in turn.touches),
             )
 
     def search(self, words: str, which: Which, most: int) -> Sequence[SessionHits]:
@@ -145,13 +170,13 @@ def _weight(hit: FoundTurn) -> float:
     return 1.5 if turn.speaker is Speaker.USER else 1.1 if turn.speaker is Speaker.ASSISTANT else 0.8
 
 
-def _joined(reading: Reading, own: str) -> Iterator[Turn]:
+def _joined(reading: Reading, is_own: Callable[[str], bool]) -> Iterator[Turn]:
     """Turns with their results, in order."""
     held: dict[int, Turn] = {}
     ours = False
     for event in reading:
         if isinstance(event, Began):
-            ours = event.session.id == own
+            ours = is_own(event.session.id)
         elif not ours:
             continue
         elif isinstance(event, Said):
@@ -162,7 +187,7 @@ def _joined(reading: Reading, own: str) -> Iterator[Turn]:
             turn = held[event.number]
             held[event.number] = replace(
                 turn,
-                output=event.output if event.output is not None else turn.output,
+                output=joined_output(turn.output, event),
                 exit=event.exit if event.exit is not None else turn.exit,
                 failed=event.failed if event.failed is not None else turn.failed,
                 touches=tuple(dict.fromkeys((*turn.touches, *event.touches))),

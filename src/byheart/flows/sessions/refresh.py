@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,28 +19,35 @@ from byheart.domain.sessions import (
     Session,
     SessionSource,
     Speaker,
+    Stamp,
     Standing,
     Tally,
     Touch,
     Turn,
 )
 from byheart.domain.work import CommandFact, ErrorFact, Remark
-from byheart.policies import evidence, remarks
-from byheart.policies.clipping import trimmed, windowed
+from byheart.policies import commands as lines_of
+from byheart.policies import errors as troubles
+from byheart.policies import fixes, remarks
+from byheart.policies.clipping import Span, Window, clipped, named, windows
+from byheart.text.slugs import short_digest
 
 # Turns wait for their results this long, so that nearly none is written twice.
 _WAITING = 120
 _FACTS = ("version", "cwd", "branch", "commit", "remote", "title", "model", "memory_mode")
-_FIELD, _TURN = "\n\x1e\n", "\n\x1f\n"
+_BETWEEN = "\n\n"
+_FIELDS = 7
 _SCANNED = 60_000
 _SHORT = 400
 # What is kept of each kind of text: from its beginning, and from its end.
 _OWN_WORDS, _SPOKEN, _ADDED = (12_000, 2_000), (4_000, 1_000), (400, 0)
 _ARGUMENTS, _COMMAND, _OUTPUT, _FAILED = (1_000, 0), (2_000, 0), (500, 500), (1_000, 3_000)
-_PATHS = (40_000, 0)
+_PATHS, _NAME, _FACT = (40_000, 0), (80, 0), (500, 0)
 # A transcript that could not be opened is tried again next time.
 _AGAIN = ("cannot be read", "store is busy")
 Progress = Callable[[int, int, str], None]
+# What a file or a name of an unforeseen kind can raise.
+ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, OverflowError, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,31 +60,34 @@ class Shelf:
     project_of: Callable[[str | None, str | None], str | None]
 
 
-def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[str] = ()) -> Refreshed:
+def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
     """Read what changed since the last time."""
-    stamps = shelf.index.stamps()
-    due: list[tuple[SessionSource, Found]] = []
-    seen: set[str] = set()
+    every: dict[str, tuple[SessionSource, Found]] = {}
+    broken: set[str] = set()
+    skipped: Counter[str] = Counter()
     for source in shelf.sources:
-        if agents and source.agent not in agents:
-            continue
-        for found in source.found():
-            if found.key in seen:
-                continue
-            seen.add(found.key)
-            old = stamps.get(found.key)
-            if old is None or (old.size, old.modified, old.inode) != (found.size, found.modified, found.inode):
-                due.append((source, found))
-    gone = [] if agents else [key for key in stamps if key not in seen]
+        try:
+            for found in source.found():
+                every.setdefault(found.key, (source, found))
+        except ODD as error:
+            # One agent's folder in an unheard-of state must not cost the others theirs.
+            skipped[f"{source.agent}: {type(error).__name__}"] += 1
+            broken.add(source.agent)
+    gone = [] if broken else [key for key in shelf.index.stamps() if key not in every]
+    is_busy = not _dropped(shelf, gone)
+    # Asked for after that: what a gone file's turns were copies of is to be read anew.
+    stamps = shelf.index.stamps()
+    due = [(source, found) for source, found in every.values() if _is_due(stamps.get(found.key), found)]
     total, done = sum(found.size for _, found in due), 0
     sessions = turns = read_bytes = grown = replaced = 0
-    skipped: Counter[str] = Counter()
-    is_busy = not _dropped(shelf, gone)
     for source, found in due if not is_busy else ():
         if progress:
             progress(done, total, source.agent)
         try:
             taken = _read(shelf, source, found)
+        except ODD:
+            skipped["could not be taken in"] += 1
+            continue
         except Busy:
             # Another process is bringing the index up to date; what it has read so far answers too.
             is_busy = True
@@ -93,7 +104,7 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
     if progress:
         progress(total, total, "")
     return Refreshed(
-        files=len(seen),
+        files=len(every),
         read=len(due),
         grown=grown,
         gone=len(gone),
@@ -103,6 +114,10 @@ def refresh(shelf: Shelf, progress: Progress | None = None, *, agents: Sequence[
         skipped=dict(skipped),
         is_busy=is_busy,
     )
+
+
+def _is_due(stamp: Stamp | None, found: Found) -> bool:
+    return stamp is None or (stamp.size, stamp.modified, stamp.inode) != (found.size, found.modified, found.inode)
 
 
 def _dropped(shelf: Shelf, gone: Sequence[str]) -> bool:
@@ -143,7 +158,8 @@ def _read(shelf: Shelf, source: SessionSource, found: Found) -> _Taken:
 
 def _named(tally: Tally, scanner: Scanner) -> Tally:
     """A tally whose names, which come from the file, are clean."""
-    tally.unknown = Counter({scanner.redacted(name): number for name, number in tally.unknown.items()})
+    names = cleaned(list(tally.unknown), [_NAME] * len(tally.unknown), scanner)
+    tally.unknown = Counter(dict(zip((" ".join(name.split()) for name in names), tally.unknown.values(), strict=True)))
     return tally
 
 
@@ -187,8 +203,9 @@ class _Recorder:
             self._worked = False
         shelf = self._shelf
         facts = {name: text for name in _FACTS if (text := getattr(session, name))}
-        clean = dict(zip(facts, _scanned(list(facts.values()), shelf.scanner), strict=True))
-        self._batch.session(replace(session, **clean))  # type: ignore[arg-type]
+        clean = dict(zip(facts, cleaned(list(facts.values()), [_FACT] * len(facts), shelf.scanner), strict=True))
+        own, parent = (safe_name(name, shelf.scanner) if name else None for name in (session.id, session.parent))
+        self._batch.session(replace(session, **{**clean, "id": own, "parent": parent}))  # type: ignore[arg-type]
         self._batch.belongs(shelf.project_of)
         if not self._is_open:
             # The first session of this pass may have been begun in an earlier one.
@@ -197,7 +214,7 @@ class _Recorder:
 
     def _settle(self) -> None:
         if self._is_open:
-            self._batch.fixes(evidence.pairs_of(self._batch.steps()))
+            self._batch.fixes(fixes.pairs_of(self._batch.steps()))
             self._batch.counted()
 
     def _answered(self, event: Answered) -> None:
@@ -206,27 +223,34 @@ class _Recorder:
             self._results[event.number] = event if earlier is None else _joined(earlier, event)
             return
         # Told after its call was written: a slow command, or one that ended after the last refresh.
-        ok = evidence.ended_well(event.exit, event.failed)
-        size = _FAILED if ok is False else _OUTPUT
-        output = event.output
-        if output is not None:
-            output = trimmed(self._shelf.scanner.redacted(windowed(output, *size)), *size)
-        command = self._batch.command_at(event.number)
-        row = self._batch.answer(event.number, output, event.exit, event.failed)
-        if row is not None:
-            clean = _scanned([each.path for each in event.touches], self._shelf.scanner)
-            touches = [(row, path, each.how.value) for path, each in zip(clean, event.touches, strict=True)]
-            commands, errors = _work(row, command, ok, output)
-            self._batch.facts(commands, touches, errors, _about(row, output))
+        held = self._batch.turn_at(event.number)
+        if held is None:
+            return
+        row, turn = held
+        scanner = self._shelf.scanner
+        size = _FAILED if lines_of.ended_well(event.exit, event.failed) is False else _OUTPUT
+        if event.output is not None:
+            event = replace(event, output=cleaned([event.output], [size], scanner)[0])
+        paths = [each.path for each in event.touches]
+        clean = cleaned(paths, [_FACT] * len(paths), scanner)
+        event = replace(
+            event, touches=tuple(replace(each, path=path) for path, each in zip(clean, event.touches, strict=True))
+        )
+        turn.output = joined_output(turn.output, event)
+        turn.exit = turn.exit if event.exit is None else event.exit
+        turn.failed = turn.failed if event.failed is None else event.failed
+        turn.touches = _touched(turn, event)
+        self._batch.amend(row, turn)
+        if turn.is_evidence:
+            facts = _Facts()
+            facts.add(row, turn)
+            self._batch.facts(facts.commands, facts.touches, facts.errors, facts.remarks)
 
     def _write(self, leave: int) -> None:
         """Write the turns that wait, all but the last few."""
         numbers = list(self._waiting)[: len(self._waiting) - leave]
         turns = [(self._waiting.pop(number), self._results.pop(number, None)) for number in numbers]
-        commands: list[CommandFact] = []
-        touches: list[tuple[int, str, str]] = []
-        errors: list[ErrorFact] = []
-        said: list[Remark] = []
+        facts = _Facts()
         origins = [turn.origin for turn, _ in turns if turn.origin is not None]
         copied = self._batch.copies(origins) if origins else set()
         for turn in _clean(turns, self._shelf.scanner):
@@ -236,25 +260,44 @@ class _Recorder:
             if not turn.is_evidence:
                 continue
             if turn.tool:
-                ok = evidence.ended_well(turn.exit, turn.failed)
-                ran, wrong = _work(row, turn.command, ok, turn.output)
-                commands += ran
-                errors += wrong
-                touches += [
-                    (row, each.path, each.how.value) for each in turn.touches if ok is not False or each.how == "read"
-                ]
-                said += _about(row, turn.output)
+                facts.add(row, turn)
                 self._worked = True
             elif turn.is_own_words:
                 kind = remarks.of_words(turn.text, follows_work=self._worked)
                 if kind:
-                    said.append(Remark(row, kind, turn.text[:2000]))
+                    facts.remarks.append(Remark(row, kind, turn.text[:2000]))
                 self._worked = False
-            elif turn.synthetic == "notice" and turn.text.startswith("[Request interrupted"):
-                said.append(Remark(row, remarks.REFUSAL, ""))
             elif turn.speaker is Speaker.ASSISTANT:
                 self._worked = True
-        self._batch.facts(commands, touches, errors, said)
+        self._batch.facts(facts.commands, facts.touches, facts.errors, facts.remarks)
+
+
+def safe_name(name: str, scanner: Scanner) -> str:
+    """A session's name as it is shown and typed: no characters that steer a terminal, and no secret."""
+    plain = "".join(each if each.isprintable() and each != " " else "_" for each in name)[:200]
+    return plain if scanner.redacted(plain) == plain else f"unnamed-{short_digest(name)}"
+
+
+class _Facts:
+    """What turns show, gathered for the tables."""
+
+    def __init__(self) -> None:
+        self.commands: list[CommandFact] = []
+        self.touches: list[tuple[int, str, str]] = []
+        self.errors: list[ErrorFact] = []
+        self.remarks: list[Remark] = []
+
+    def add(self, row: int, turn: Turn) -> None:
+        """One call with its result."""
+        ok = lines_of.ended_well(turn.exit, turn.failed)
+        ran, wrong = _work(row, turn.command, ok, turn.output)
+        self.commands += ran
+        self.errors += wrong
+        # What failed changed nothing.
+        self.touches += [
+            (row, each.path, each.how.value) for each in turn.touches if ok is not False or each.how == "read"
+        ]
+        self.remarks += _about(row, turn.output)
 
 
 def _about(row: int, output: str | None) -> list[Remark]:
@@ -267,15 +310,14 @@ def _work(
 ) -> tuple[list[CommandFact], list[ErrorFact]]:
     """What a call shows: the command it was, and the errors it met."""
     output = output or ""
-    form = evidence.form_of(command) if command is not None else ""
-    if command is not None:
-        ok = evidence.judged(form, command, ok, output)
-    wrong = _errors(row, form, output) if ok is False else []
     if command is None:
-        return [], wrong
-    kind = evidence.kind_of(form)
-    result = evidence.result_of(output) if kind == "test" and output else None
-    return [CommandFact(row, form, evidence.program_of(form), kind, ok, result)], wrong
+        return [], _errors(row, "", output) if ok is False else []
+    form = lines_of.form_of(command)
+    ok = lines_of.judged(command, ok, output)
+    kind = lines_of.kind_of(command)
+    result = lines_of.result_of(output) if kind == "test" and output else None
+    ran = CommandFact(row, form, lines_of.program_of(command), kind, ok, result)
+    return [ran], _errors(row, form, output) if ok is False else []
 
 
 def _errors(row: int, form: str, output: str) -> list[ErrorFact]:
@@ -283,17 +325,24 @@ def _errors(row: int, form: str, output: str) -> list[ErrorFact]:
     if remarks.of_result(output):
         # Somebody said no: that is no error.
         return []
-    found = evidence.errors_in(output)
-    if not found and form and not evidence.only_looks(form) and (last := evidence.last_line(output)):
+    found = troubles.errors_in(output)
+    if not found and form and not lines_of.only_looks(form) and (last := troubles.last_line(output)):
         found = [last]
-    return [ErrorFact(row, evidence.signature_of(each), each) for each in found]
+    return [ErrorFact(row, troubles.signature_of(each), each) for each in found]
+
+
+def joined_output(known: str | None, later: Answered) -> str | None:
+    """What a call has put out, with what came later."""
+    if later.output is None:
+        return known
+    return f"{known.rstrip()}\n{later.output}" if later.more and known else later.output
 
 
 def _joined(earlier: Answered, later: Answered) -> Answered:
     """Two results of one call: the later word counts, where it says something."""
     return replace(
         later,
-        output=earlier.output if later.output is None else later.output,
+        output=joined_output(earlier.output, later),
         exit=earlier.exit if later.exit is None else later.exit,
         failed=earlier.failed if later.failed is None else later.failed,
         touches=(*earlier.touches, *later.touches),
@@ -304,54 +353,76 @@ _Pending = tuple[Turn, Answered | None]
 
 
 def _clean(turns: Sequence[_Pending], scanner: Scanner) -> list[Turn]:
-    """The turns without secrets and cut to size. Many are looked through at once; where something is found, each by
-    itself."""
-    sizes = [_sizes(*pending) for pending in turns]
-    texts = [
-        # Short texts need no window; most are.
-        _FIELD.join(
-            [
-                text if len(text) < _SHORT else windowed(text, *size)
-                for text, size in zip(_fields(*pending), each, strict=True)
-            ]
-        )
-        for pending, each in zip(turns, sizes, strict=True)
+    """The turns without secrets and cut to size. Many are looked through in one pass; what is found is found as a place, so
+    that no text can pass itself off as another's."""
+    texts = [text for pending in turns for text in _fields(*pending)]
+    sizes = [size for pending in turns for size in _sizes(*pending)]
+    clean = iter(cleaned(texts, sizes, scanner))
+    return [_cut(pending, [next(clean) for _ in range(_FIELDS)]) for pending in turns]
+
+
+def cleaned(texts: Sequence[str], sizes: Sequence[tuple[int, int]], scanner: Scanner) -> list[str]:
+    """Texts without secrets, each cut to its size."""
+    pieces = [
+        windows(text, *size) if len(text) > size[0] + size[1] else None for text, size in zip(texts, sizes, strict=True)
     ]
-    clean: list[str] = []
-    group: list[str] = []
-    length = 0
-    for text in texts:
-        group.append(text)
-        length += len(text)
-        if length >= _SCANNED:
-            clean += _scanned(group, scanner)
-            group, length = [], 0
-    clean += _scanned(group, scanner)
-    return [_cut(pending, text, each, scanner) for pending, text, each in zip(turns, clean, sizes, strict=True)]
+    flat = [window.text for text, each in zip(texts, pieces, strict=True) for window in (each or [_whole(text)])]
+    spans = iter(_spans(flat, scanner))
+    out = []
+    for text, each in zip(texts, pieces, strict=True):
+        held = each or [_whole(text)]
+        found = [(window, next(spans)) for window in held]
+        # Most texts are short and hold nothing.
+        plain = each is None and not found[0][1]
+        out.append((text if len(text) < _SHORT else named(text)) if plain else clipped(found))
+    return out
 
 
-def _scanned(texts: list[str], scanner: Scanner) -> list[str]:
-    if not texts:
-        return []
-    parts = scanner.redacted(_TURN.join(texts)).split(_TURN)
-    return parts if len(parts) == len(texts) else [scanner.redacted(text) for text in texts]
+def _whole(text: str) -> Window:
+    return Window(text, 0, len(text))
+
+
+def _spans(texts: Sequence[str], scanner: Scanner) -> list[list[Span]]:
+    """The secrets in each of these texts, looked for in many at once."""
+    found: list[list[Span]] = [[] for _ in texts]
+    start = 0
+    while start < len(texts):
+        end, length = start, 0
+        while end < len(texts) and (length == 0 or length + len(texts[end]) <= _SCANNED):
+            length += len(texts[end]) + len(_BETWEEN)
+            end += 1
+        offsets, at = [], 0
+        for text in texts[start:end]:
+            offsets.append(at)
+            at += len(text) + len(_BETWEEN)
+        for first, last, name in scanner.spans(_BETWEEN.join(texts[start:end])):
+            # One that reaches over the end of a text is a part of each of them.
+            place = bisect_right(offsets, first) - 1
+            while place < len(offsets) and offsets[place] < last:
+                size = len(texts[start + place])
+                low, high = max(0, first - offsets[place]), min(size, last - offsets[place])
+                if low < high:
+                    found[start + place].append((low, high, name))
+                place += 1
+        start = end
+    return found
 
 
 def _fields(turn: Turn, result: Answered | None) -> tuple[str, ...]:
     output = (result.output if result else turn.output) or ""
-    return (
-        turn.text,
-        turn.command or "",
-        turn.arguments,
-        output,
-        "\n".join(each.path for each in _touched(turn, result)),
-    )
+    paths = "\n".join(each.path for each in _touched(turn, result))
+    return turn.text, turn.command or "", turn.arguments, output, paths, turn.tool or "", turn.side or ""
 
 
 def _touched(turn: Turn, result: Answered | None) -> tuple[Touch, ...]:
     if result is None or not result.touches:
         return turn.touches
-    return tuple(dict.fromkeys((*turn.touches, *result.touches)))
+    # A result knows the whole path and what became of the file; the call's own word for it goes.
+    told = [each.path for each in result.touches]
+    kept = [
+        each for each in turn.touches if not any(path == each.path or path.endswith(f"/{each.path}") for path in told)
+    ]
+    return tuple(dict.fromkeys((*kept, *result.touches)))
 
 
 def _sizes(turn: Turn, result: Answered | None) -> tuple[tuple[int, int], ...]:
@@ -362,20 +433,19 @@ def _sizes(turn: Turn, result: Answered | None) -> tuple[tuple[int, int], ...]:
         if turn.speaker is Speaker.USER
         else _SPOKEN
     )
-    failed = result is not None and evidence.ended_well(result.exit, result.failed) is False
-    return spoken, _COMMAND, _ARGUMENTS, _FAILED if failed else _OUTPUT, _PATHS
+    failed = result is not None and lines_of.ended_well(result.exit, result.failed) is False
+    return spoken, _COMMAND, _ARGUMENTS, _FAILED if failed else _OUTPUT, _PATHS, _NAME, _NAME
 
 
-def _cut(pending: _Pending, text: str, sizes: tuple[tuple[int, int], ...], scanner: Scanner) -> Turn:
+def _cut(pending: _Pending, parts: Sequence[str]) -> Turn:
+    """A turn with its cleaned texts. It came from the reader for us alone, so it is changed in place."""
     turn, result = pending
-    parts = text.split(_FIELD)
-    if len(parts) != len(sizes):
-        parts = [scanner.redacted(windowed(field, *size)) for field, size in zip(_fields(*pending), sizes, strict=True)]
-    # The turn came from the reader for us alone, so it is cut in place.
-    turn.text = trimmed(parts[0], *sizes[0])
+    said, command, arguments, output, paths, tool, side = parts
+    turn.text = said
+    turn.side = side or None
     if turn.tool is None:
         return turn
-    _, command, arguments, output, paths = (trimmed(part, *size) for part, size in zip(parts, sizes, strict=True))
+    turn.tool = tool
     turn.touches = _renamed(_touched(turn, result), paths)
     turn.command = command if turn.command is not None else None
     turn.arguments = arguments

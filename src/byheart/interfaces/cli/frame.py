@@ -132,6 +132,13 @@ def colour(opened_: Opened) -> bool:
     return wish == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
+def width() -> int:
+    """How wide the terminal is; 0 where the result goes elsewhere and need not fit."""
+    import shutil
+
+    return shutil.get_terminal_size((0, 0)).columns if sys.stdout.isatty() else 0
+
+
 def examples(*lines: str) -> str:
     """The epilog that every command has: what to type."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

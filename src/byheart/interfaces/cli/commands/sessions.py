@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -83,6 +84,7 @@ def _bar() -> Progress | None:
 
 def _which(
     opened: Opened,
+    every: Sessions,
     agent: str | None,
     project: str | None,
     since: str | None,
@@ -90,9 +92,15 @@ def _which(
     text: str | None = None,
     subagents: bool = True,
 ) -> Which:
+    if agent is not None:
+        from byheart.machine import agents
+
+        every.check_agent(agent, agents())
+    if text is not None and not re.search(r"\w", text):
+        raise BadInput("--text: name at least one word")
     return Which(
         agent=agent,
-        project=_project(opened, project) if project else None,
+        project=_project(opened, every, project) if project else None,
         since=_moment("--since", since),
         until=_moment("--until", until),
         text=text,
@@ -100,7 +108,7 @@ def _which(
     )
 
 
-def _project(opened: Opened, name: str) -> str:
+def _project(opened: Opened, every: Sessions, name: str) -> str:
     """A project's id from what was typed: `.` or a folder, an id, or a name."""
     import os
 
@@ -108,9 +116,9 @@ def _project(opened: Opened, name: str) -> str:
 
     if name in (".", "here"):
         return opened.project.id
-    if os.sep in name or os.path.isdir(name):
+    if os.sep in name or "\\" in name or os.path.isdir(name):
         return project_id(opened, os.path.expanduser(name))
-    return name
+    return every.project(name)
 
 
 def _moment(option: str, text: str | None) -> datetime | None:
@@ -159,11 +167,11 @@ def list_(
 ) -> int:  # fmt: skip
     """List sessions, the newest first: when, agent, id, project, prompts/turns, what was asked."""
     opened, every = _opened(no_refresh)
-    found = every.list(_which(opened, agent, project, since, until, text, not no_subagents), limit)
+    found = every.list(_which(opened, every, agent, project, since, until, text, not no_subagents), limit)
     if as_object:
         frame.put(found)
     else:
-        for line in table([transcripts.session_row(each) for each in found]):
+        for line in transcripts.session_table(found, frame.width()):
             frame.say(line)
     if not found:
         frame.note("byheart: there are no such sessions; docs/agents.md says where byheart looks")
@@ -192,15 +200,18 @@ def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object
     turns = every.whole(each.session) if full else iter(every.turns(each.session))
     chosen = (turn for turn in turns if low <= turn.number <= high)
     if as_object:
-        frame.put({"session": each, "turns": list(chosen)})
-        return 0
+        shown = list(chosen)
+        frame.put({"session": each, "turns": shown})
+        return _ended(bool(shown), f"the session has turns 1 to {each.turns}")
     for line in transcripts.session_head(each):
         frame.say(line)
+    any_shown = False
     for turn in chosen:
+        any_shown = True
         frame.say("")
         for line in transcripts.turn_lines(turn):
             frame.say(line)
-    return 0
+    return _ended(any_shown, f"the session has turns 1 to {each.turns}")
 
 
 def _span(text: str) -> tuple[int, int]:
@@ -211,7 +222,9 @@ def _span(text: str) -> tuple[int, int]:
         low = int(first) if first else 1
         high = int(last) if last else 2**31 if dash else low
     except ValueError:
-        raise BadInput(f"{text!r} names no turns; type a number or a range such as 10-20") from None
+        low, high = 1, 0
+    if not 0 < low <= high:
+        raise BadInput(f"{text!r} names no turns; type a number or a range such as 10-20")
     return low, high
 
 
@@ -230,7 +243,7 @@ def search(
 ) -> int:  # fmt: skip
     """Find sessions and turns by words, best first."""
     opened, every = _opened(no_refresh)
-    found = every.search(" ".join(query), _which(opened, agent, project, since, until), limit)
+    found = every.search(_asked(" ".join(query)), _which(opened, every, agent, project, since, until), limit)
     if as_object:
         frame.put(found)
     else:
@@ -262,7 +275,7 @@ def stats(
 ) -> int:
     """Count sessions, turns and what the work shows, by agent; and say what could not be read."""
     opened, every = _opened(no_refresh)
-    which = _which(opened, agent, project, since, until)
+    which = _which(opened, every, agent, project, since, until)
     if svg:
         picture = transcripts.calendar(every.days(which), datetime.now(UTC))
         if svg == "-":
@@ -320,6 +333,12 @@ def stats(
     return _ended(bool(found), "there are no sessions; docs/agents.md says where byheart looks")
 
 
+def _asked(text: str) -> str:
+    if not re.search(r"\w", text):
+        raise BadInput(f"{text!r} names nothing; type at least one word")
+    return text
+
+
 def _ended(any_found: bool, empty: str) -> int:
     if any_found:
         return 0
@@ -328,10 +347,16 @@ def _ended(any_found: bool, empty: str) -> int:
 
 
 def _scope(
-    opened: Opened, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None
+    opened: Opened,
+    every: Sessions,
+    everywhere: bool,
+    agent: str | None,
+    project: str | None,
+    since: str | None,
+    until: str | None,
 ) -> Which:
     """This project's sessions, unless another or all of them are asked for."""
-    return _which(opened, agent, project or (None if everywhere else "."), since, until)
+    return _which(opened, every, agent, project or (None if everywhere else "."), since, until)
 
 
 _EVERYWHERE = click.option("--all", "everywhere", is_flag=True, help="Look in all projects' sessions.")
@@ -353,7 +378,7 @@ def how(
     COMMAND is a program, a part of a command line, or what it is for: test, build, lint, format, types, install, run.
     """
     opened, every = _opened(no_refresh)
-    found = every.how(" ".join(command), _scope(opened, everywhere, agent, project, since, until), limit)
+    found = every.how(_asked(" ".join(command)), _scope(opened, every, everywhere, agent, project, since, until), limit)
     if as_object:
         frame.put(found)
     else:
@@ -380,8 +405,8 @@ def fix(
     ERROR is the message, or - to read a command's output from stdin.
     """
     opened, every = _opened(no_refresh)
-    text = sys.stdin.read(1_000_000) if error == ("-",) else " ".join(error)
-    found = every.fix(text, _scope(opened, everywhere, agent, project, since, until), limit)
+    text = _asked(sys.stdin.read(1_000_000) if error == ("-",) else " ".join(error))
+    found = every.fix(text, _scope(opened, every, everywhere, agent, project, since, until), limit)
     if as_object:
         frame.put(found)
     else:
@@ -406,7 +431,9 @@ def blame(
 ) -> int:  # fmt: skip
     """Say which sessions changed a file, the newest first, with what had been asked for."""
     opened, every = _opened(no_refresh)
-    found = every.blame(path, _scope(opened, everywhere, agent, project, since, until), limit, reads=reads)
+    found = every.blame(
+        _asked(path), _scope(opened, every, everywhere, agent, project, since, until), limit, reads=reads
+    )
     if as_object:
         frame.put(found)
     else:

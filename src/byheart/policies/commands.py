@@ -1,0 +1,246 @@
+"""What a command line says: its core, the program it calls, what it is for, and whether it went well."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+SPACES = re.compile(r"\s+")
+# In front of a command and behind it: where it ran, and what was done to its output.
+BEFORE = re.compile(
+    r"(?:cd\s+(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s;&|]{1,300})\s*(?:&&|;)\s*|(?:set -[a-z]+(?: -o pipefail)?|export \w+=\S*)\s*(?:&&|;|\n)\s*)+"
+)
+_FILTERS = frozenset(
+    "tail head grep egrep rg sed awk wc cut sort uniq less cat tee jq tr column Select-Object Select-String Out-String".split()
+)
+_SEGMENTS = re.compile(r"\"[^\"]*\"|'[^']*'|\|\||&&|\|&|[|;]|[^\"'|;&]+|.", re.DOTALL)
+_REDIRECTED = re.compile(r"\d?>&\d|\d?>/dev/null|&>/dev/null")
+_FILTERED = re.compile(r"\|&?\s*(?:e?grep|rg|sed|awk|head|cut|jq|wc|Select-String)\b")
+_TRIMMING = re.compile(r"[|>;]")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w{1,40})\1[^\n]*\n.*?(?:^\s*\2\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_NESTED = re.compile(r"\$\([^()]{0,2000}\)|`[^`]{0,2000}`")
+_MANAGER = r"(?:npm|pnpm|yarn|bun)(?: run)?(?: -\S+)*"
+_KINDS = (
+    (
+        "test",
+        r"(?:pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|karma|cypress|playwright test|rspec|phpunit|pest|ctest|go test|cargo (?:test|nextest)|bun test|deno test|node --test|dotnet test|mvn (?:-\S+ )*(?:test|verify)|gradlew? (?:\S+ )*test|swift test|mix test|zig build test|sbt test|bats|make (?:\S+ )*(?:test|check)\b|"
+        + _MANAGER
+        + r" test\S*|nx test|turbo (?:run )?test|just test|invoke test)",
+    ),
+    (
+        "lint",
+        r"(?:eslint|biome (?:check|lint|ci)|ruff(?: check)?(?! format)|flake8|pylint|golangci-lint|go vet|cargo clippy|shellcheck|stylelint|markdownlint\S*|rubocop|"
+        + _MANAGER
+        + r" (?:lint|check)\S*|make lint|ktlint|hadolint)(?!\S)",
+    ),
+    ("types", r"(?:mypy|pyright|basedpyright|tsc|ty check|" + _MANAGER + r" type-?check\S*)(?!\S)"),
+    (
+        "format",
+        r"(?:prettier|black|gofmt|goimports|rustfmt|cargo fmt|ruff format|biome format|"
+        + _MANAGER
+        + r" format\S*|make (?:fmt|format))(?!\S)",
+    ),
+    (
+        "install",
+        r"(?:(?:npm|pnpm|yarn|bun) (?:install|i|add|ci)|pip3? install|uv (?:sync|add|pip install)|poetry (?:install|add)|cargo (?:add|install)|go (?:get|install|mod \w+)|apt(?:-get)? (?:-\S+ )*install|brew install|bundle install|composer (?:install|require)|gem install)(?!\S)",
+    ),
+    (
+        "build",
+        r"(?:"
+        + _MANAGER
+        + r" build\S*|make(?: build| all)?(?=$|\s*$)|make build|cargo build|go build|gradlew? (?:\S+ )*(?:build|assemble)|mvn (?:-\S+ )*(?:package|install|compile)|docker build|vite build|webpack|dotnet build|cmake --build|ninja|swift build|zig build)(?!\S)",
+    ),
+    (
+        "run",
+        r"(?:"
+        + _MANAGER
+        + r" (?:start|dev|serve)\S*|cargo run|go run|docker compose up|make (?:run|start|serve|dev))(?!\S)",
+    ),
+    ("commit", r"git (?:-[Cc] \S+ )*(?:commit|push|merge|rebase|tag|cherry-pick)(?!\S)"),
+)
+KINDS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+# Programs that any of these patterns is about: a command that names none of them needs no closer look.
+_PROGRAMS = frozenset(
+    """pytest py.test unittest nosetests tox nox jest vitest mocha ava karma cypress playwright rspec phpunit pest ctest go cargo
+    bun deno node dotnet mvn gradle gradlew swift mix zig sbt bats make npm pnpm yarn nx turbo just invoke eslint biome ruff
+    flake8 pylint golangci-lint shellcheck stylelint markdownlint markdownlint-cli markdownlint-cli2 rubocop ktlint hadolint
+    mypy pyright basedpyright tsc ty prettier black gofmt goimports rustfmt pip pip3 uv poetry apt apt-get brew bundle composer
+    gem docker vite webpack cmake ninja git""".split()
+)
+_PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^|;&\"'\n]|&(?!&))+")
+_WRAPPED = re.compile(
+    r"^(?:\(+\s*|\w+=(?:\"[^\"]*\"|'[^']*'|\S*)\s+|(?:sudo|time|env|npx|bunx|pnpx|uvx|nohup|corepack|command|exec|then|do|if|!)\s+(?:-\S+\s+)*|rtk\s+(?:test\s+)?|timeout\s+\S+\s+|"
+    r"(?:uv|poetry|pdm|hatch|rye|pipenv) run\s+(?:-\S+\s+)*|(?:pnpm|yarn|npm) (?:exec|dlx)\s+(?:--\s+)?|python3? -m\s+|bundle exec\s+|docker(?: compose|-compose)? exec\s+(?:-\S+\s+)*\S+\s+|"
+    r"(?:\./|\S*/)?\.?venv/bin/(?:python3? -m\s+)?|\./(?:node_modules/\.bin/)?|node_modules/\.bin/)+"
+)
+# Commands that look and change nothing; they are no step of a fix.
+_LOOKS = re.compile(
+    r"^(?:ls|ll|cat|bat|head|tail|less|more|sed -n|grep|rg|ag|find|fd|tree|pwd|echo|printf|which|type|whoami|env|printenv|date|wc|file|stat|du|df|ps|lsof|"
+    r"git (?:-C \S+ )?(?:--no-pager )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame|describe|grep|merge-base|config --get)|gh (?:pr|issue|run|search|api) (?:view|list|checks|status|diff|repos|issues)|"
+    r"node -v|node --version|python3? --version|nl|awk|jq|cut|sort|uniq|test|\[|true|sleep|history|man|help|id|uname|hostname|Get-ChildItem|Get-Content|Select-String)\b"
+)
+_HELP = re.compile(r"\s(?:--help|-h|--version)\s*$")
+_WRITES = re.compile(r"(?<![0-9&])>{1,2}\s*(?!/dev/|&)\S|\bsed -i|\btee\b")
+_SUMMARY = re.compile(
+    r"(?<!\d)(\d{1,7} (?:passed|failed)[^\n=]{0,120})|(Tests?:[ \t]{1,12}[^\n]{3,120})|(test result: [^\n]{3,160})|^([ \t]{0,12}\d{1,7} pass(?:ing)?\b[^\n]{0,80}(?:\n[ \t]{0,12}\d{1,7} fail(?:ing)?\b[^\n]{0,80})?)|"
+    r"((?:ℹ|#) pass \d{1,7}\n(?:ℹ|#) fail \d{1,7})|(?<!\d)(\d{1,7} examples?, \d{1,7} failures?)|(Ran \d{1,7} tests? in [^\n]{1,40})|(Passed! {1,4}-[^\n]{0,120}|Failed! {1,4}-[^\n]{0,120})",
+    re.MULTILINE,
+)
+_PACKAGE = re.compile(
+    r"^(ok|FAIL)[ \t]{1,12}[^\s]{1,300}[ \t]{1,12}(?:[\d.]{1,12}s|\(cached\)|\[[a-z ]{1,40}\])", re.MULTILINE
+)
+_BAD_END = re.compile(
+    r"^(?:Traceback \(most recent call last\)|\w[\w.]{0,80}(?:Error|Exception): |fatal: |panic: |error: |(?:/\S+/)?(?:ba|z|da)?sh: .{1,200}: (?:command not found|No such file))",
+    re.MULTILINE,
+)
+_FAILURES = re.compile(
+    r"\b(?!0+\b)\d+ (?:failed|fail(?:ing|ures?|s)?|errors?)\b|\bfail(?:ed)?:? (?!0+\b)\d+|^FAIL\b|Failed!|test result: FAILED|, [1-9]\d* FAIL",
+    re.IGNORECASE,
+)
+# What a build, a linter or a test prints when it went wrong, whatever status a pipe hides.
+_TROUBLE = re.compile(
+    r"\bnpm (?:error|ERR!)|\berror TS\d+|\berror MD\d+|\bFound [1-9]\d* (?:error|problem|warning)|exited with code [1-9]|^[1-9]\d* issues?:|\(fail\)|^--- FAIL|^FAIL\b|"
+    r"✖ [1-9]\d* problem|\b[1-9]\d* (?:failed|failing|errors?)\b|^\s*(?:error|fatal|panic)(?:\[\w+\])?:|^Traceback \(|command not found|\[build failed\]|\bBUILD FAILED|Compilation failed|× Some errors",
+    re.MULTILINE | re.IGNORECASE,
+)
+_FINE = re.compile(
+    r"No fixes applied|\b0 (?:errors?|problems|issues)\b|[Aa]ll checks passed|[Nn]o issues|Success: no issues|[Cc]ompiled successfully|built in \d|ready in \d|"
+    r"Successfully (?:installed|built|compiled)|BUILD SUCCESS|Finished `?\w+`? .{0,40}target|packages? installed|up to date|Checked \d+ files? in",
+)
+LONGEST = 300
+
+
+def core_of(command: str) -> str:
+    """A command without where it ran, and without what only trims its output."""
+    text = command.strip()
+    before = BEFORE.match(text)
+    text = text[before.end() :].strip() or text if before else text
+    if _TRIMMING.search(text) and "\n" not in text and "<<" not in text:
+        text = _untrimmed(text) or text
+    return SPACES.sub(" ", text)
+
+
+def _untrimmed(text: str) -> str:
+    """A line without the filters, echoes and redirections at its end, taken off one by one."""
+    segments: list[tuple[str, str]] = [("", "")]
+    for token in _SEGMENTS.findall(text):
+        if token in ("|", "|&", ";", "&&", "||"):
+            segments.append((token, ""))
+        else:
+            joint, before = segments[-1]
+            segments[-1] = (joint, before + token)
+    while len(segments) > 1:
+        joint, segment = segments[-1]
+        first = segment.split(None, 1)[0] if segment.split() else ""
+        if not (
+            (joint in ("|", "|&") and first in _FILTERS)
+            or (joint == ";" and first in ("echo", ""))
+            or (joint == "||" and first == "true")
+        ):
+            break
+        segments.pop()
+    words = "".join(f" {joint} {segment.strip()}" if joint else segment.strip() for joint, segment in segments).split()
+    while words and _REDIRECTED.fullmatch(words[-1]):
+        words.pop()
+    return " ".join(words)
+
+
+def form_of(command: str) -> str:
+    """The core, as long as a line may be."""
+    return core_of(command)[:LONGEST]
+
+
+@lru_cache(maxsize=4096)
+def kind_of(command: str) -> str | None:
+    """What a command is for, if that shows: by the program that one of its parts calls, not by words in its arguments."""
+    if _PROGRAMS.isdisjoint(word.rsplit("/", 1)[-1].strip("(;") for word in command.split()):
+        return None
+    parts = parts_of(command)
+    for kind, pattern in KINDS:
+        if any(pattern.match(part) for part in parts):
+            return kind
+    return None
+
+
+def parts_of(command: str) -> list[str]:
+    """The single commands of a line, without wrappers, without what stands in substitutions and here-documents."""
+    text = _HEREDOC.sub("<<", command) if "<<" in command else command
+    text = _NESTED.sub("$()", text) if "$(" in text or "`" in text else text
+    found = (_WRAPPED.sub("", SPACES.sub(" ", part).strip(" &")) for part in _PARTS.findall(text)[:16])
+    return [part for part in found if part]
+
+
+def program_of(command: str) -> str:
+    """The program that a command calls first, without variables and wrappers in front of it."""
+    for part in parts_of(command):
+        word = part.split(" ", 1)[0]
+        if word in ("cd", "set", "export", "source", "."):
+            continue
+        return word.strip("\"'`(){};").rsplit("/", 1)[-1][:60]
+    return ""
+
+
+def only_looks(form: str) -> bool:
+    """Whether a command changes nothing."""
+    if _HELP.search(form):
+        return True
+    return bool(_LOOKS.match(form)) and not _WRITES.search(form)
+
+
+def is_filtered(command: str) -> bool:
+    """Whether a part of the output was left away by what stands behind a pipe."""
+    return bool(_FILTERED.search(command))
+
+
+def is_status_own(command: str) -> bool:
+    """Whether the exit status is that of everything in the line: a pipe ends as its last program does, `;` as the last
+    command, and `|| true` as nothing."""
+    if "pipefail" in command:
+        return True
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "''", _HEREDOC.sub("", command))
+    before = BEFORE.match(bare)
+    bare = bare[before.end() :] if before else bare
+    return not re.search(r"\||;|\n\s*\S", bare.strip().rstrip(";"))
+
+
+def ended_well(status: int | None, failed: bool | None) -> bool | None:
+    """Whether a call succeeded; None where nothing tells."""
+    if status is not None:
+        return status == 0
+    return None if failed is None else not failed
+
+
+def judged(command: str, ok: bool | None, output: str) -> bool | None:
+    """Whether a command succeeded, also where its status is another's."""
+    kind = kind_of(command)
+    summary = result_of(output) if kind == "test" and output else None
+    if summary is not None and _FAILURES.search(summary):
+        return False
+    if ok and not is_status_own(command):
+        if summary is not None:
+            return True
+        if kind in ("test", "lint", "types", "build", "format", "install"):
+            return False if _TROUBLE.search(output) else True if _FINE.search(output) else None
+        return (
+            False if ends_badly(output) else None if program_of(command) and not only_looks(form_of(command)) else True
+        )
+    if ok is None and output and ends_badly(output):
+        return False
+    return ok
+
+
+def ends_badly(output: str) -> bool:
+    """Whether an output without a status shows by itself that the call failed."""
+    return bool(_BAD_END.search(output[-1_500:]))
+
+
+def result_of(output: str) -> str | None:
+    """The line in which a test run says how it went; for runs over many packages, how many went how."""
+    plain = ANSI.sub("", output[-8_000:])
+    packages = _PACKAGE.findall(plain)
+    if packages:
+        failed = packages.count("FAIL")
+        return f"{len(packages) - failed} ok, {failed} FAIL"
+    found = [each.group() for each in _SUMMARY.finditer(plain)]
+    return SPACES.sub(" ", found[-1]).strip(" =")[:160] if found else None
