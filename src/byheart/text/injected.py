@@ -176,6 +176,9 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str, str]]:
             if ends is None and begin == len(text) - len(text.lstrip()) and tag in BLOCKS:
                 # It opens the message and is never closed: all of it is the client's.
                 ends = (len(text), len(text))
+        if ends is not None and tag in LOOSE and text[ends[1] : ends[1] + 1] not in ("", "\n", "\r"):
+            # Words go on behind it: a person's sentence, in which this is quoted or meant.
+            ends = None
         if ends is None:
             if lonely:
                 # Not looked for again, so that a thousand openings cost no more than one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol
 
@@ -14,6 +15,7 @@ from byheart.domain.sessions import Caps, Event, Found, Mark, Tally
 
 # A reader's memory larger than this is not kept; the file is then read anew when it grows.
 _STATE = 4_000_000
+_PLAIN = re.compile(r"(?:agent-)?[0-9a-fA-F-]{6,80}|[a-z0-9_.:-]{1,24}")
 # What a value of an unforeseen kind can raise.
 ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
 _PACK, _UNPACK = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
@@ -99,7 +101,8 @@ class LineReading:
                 yield from reader.scribe.take()
             reader.finish()
             yield from reader.scribe.end()
-            if not self._packed and not self._lines.cut_short:
+            # A name that could be anything is not kept; such a file is read anew when it grows.
+            if not self._packed and not self._lines.cut_short and _PLAIN.fullmatch(reader.scribe.session.id):
                 state = _PACK(reader.state())
                 if len(state) <= _STATE:
                     self.mark = Mark(self._lines.offset, self._lines.digest, state)
