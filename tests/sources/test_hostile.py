@@ -351,3 +351,22 @@ def test_a_name_without_end_is_cut_and_steering_characters_are_not_shown(tmp_pat
     assert len(got.session.id) == len(got.session.title or "") == 20_000
     shown = "\n".join(turn_lines(got.turns[1]))
     assert "\x1b" not in shown and "\u202e" not in shown and "\x07" not in shown
+
+
+@pytest.mark.parametrize("kind", ["user", "system", "attachment"])
+def test_lines_that_hang_on_each_other_end(kind: str, tmp_path: Path) -> None:
+    def row(own: str, parent: str, kind: str, text: str) -> dict[str, object]:
+        return {
+            "type": kind,
+            "uuid": f"{own * 8}-0",
+            "parentUuid": f"{parent * 8}-0",
+            "sessionId": "s",
+            "message": {"content": text},
+        }
+
+    rows = [row("1", "2", kind, "a"), row("2", "1", kind, "b"), row("3", "3", kind, "c")]
+    rows += [row("4", "1", "user", "hello"), row("5", "3", "user", "again"), row("6", "9", "user", "and again")]
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    texts, _ = read("claude-code", path)
+    assert texts[-3:] == ["hello", "again", "and again"]

@@ -14,6 +14,8 @@ from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, T
 from byheart.text.slugs import short_digest
 
 AGENT = "aider"
+# What a single message may hold; more than anybody reads.
+LONGEST = 1_000_000
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _VERSION = re.compile(r"> Aider v(\S+)")
 _APPLIED = re.compile(r"> Applied edit to (.+?)\s*$")
@@ -29,6 +31,7 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     mode = ""
     fenced = False
     seen: dict[str, int] = {}
+    held = 0
     last = [""]
     for line in lines.rows(lines.text(found.path, caps.document_bytes, tally)):
         started = None if fenced else _START.match(line)
@@ -66,8 +69,12 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         if kind != mode:
             _flush(scribe, mode, gathered, last)
             yield from scribe.take()
-            mode, gathered, fenced = kind, [], fenced if kind == "assistant" else False
-        gathered.append(line)
+            mode, gathered, fenced, held = kind, [], fenced if kind == "assistant" else False, 0
+        held += len(line) + 1
+        if held <= LONGEST:
+            gathered.append(line)
+        elif held - len(line) <= LONGEST + 1:
+            tally.skipped["message too long"] += 1
     if scribe:
         _flush(scribe, mode, gathered, last)
         yield from scribe.end()

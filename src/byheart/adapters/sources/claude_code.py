@@ -85,6 +85,7 @@ _REJECTED = "The user doesn't want to"
 _SAID = re.compile(r"the user said:\s*(.+?)(?:\n\nNote: The user's next message|\Z)", re.DOTALL)
 # How far back a rewound conversation is followed.
 _NODES = 10_000
+_SOFT = 200
 
 
 def session_of(found: Found) -> Session:
@@ -234,8 +235,10 @@ class ClaudeReader:
         own, parent = _short(value.get("uuid")), _short(value.get("parentUuid"))
         if not own:
             return None
-        while parent in self._soft and parent in self._parents:
-            # The client's own lines in front of a prompt hang where the prompt does.
+        # The client's own lines in front of a prompt hang where the prompt does. Lines that hang on each other end the walk.
+        for _ in range(_SOFT):
+            if parent not in self._soft or parent not in self._parents:
+                break
             parent = self._parents[parent]
         if parent and parent != self._tip:
             step, crossed = self._tip, list[int]()
