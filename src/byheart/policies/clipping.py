@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 Span = tuple[int, int, str]
 # At least as far as a rule looks around for what makes a value a secret.
-_MARGIN = 1024
+_MARGIN = 768
 _BLOB = re.compile(r"(?:data:([\w.+/-]{1,60});base64,)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{400,}={0,2}")
 _BEGIN, _END = "-----BEGIN", "-----END"
 GAP = "\n[…]\n"

@@ -163,12 +163,13 @@ def kind_of(command: str) -> str | None:
     return None
 
 
-def parts_of(command: str) -> list[str]:
+@lru_cache(maxsize=8192)
+def parts_of(command: str) -> tuple[str, ...]:
     """The single commands of a line, without wrappers, without what stands in substitutions and here-documents."""
     text = _HEREDOC.sub("<<", command) if "<<" in command else command
     text = _NESTED.sub("$()", text) if "$(" in text or "`" in text else text
     found = (_WRAPPED.sub("", SPACES.sub(" ", part).strip(" &")) for part in _PARTS.findall(text)[:16])
-    return [part for part in found if part]
+    return tuple(part for part in found if part)
 
 
 def program_of(command: str) -> str:
@@ -181,6 +182,7 @@ def program_of(command: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=8192)
 def only_looks(form: str) -> bool:
     """Whether a command changes nothing."""
     if _HELP.search(form):

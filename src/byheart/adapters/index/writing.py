@@ -121,7 +121,6 @@ class Batch:
 
     def copies(self, origins: Sequence[int]) -> set[int]:
         """Which of these turns stand in another transcript already."""
-        self.flush()
         found: set[int] = set()
         for start in range(0, len(origins), 500):
             some = origins[start : start + 500]

@@ -123,7 +123,8 @@ def _said(scribe: Scribe, body: str) -> None:
     for paragraph in re.split(r"^(?=\[(?:Thinking|Tool call|Tool result)\])", body, flags=re.MULTILINE):
         head, _, rest = paragraph.partition("\n")
         if head.startswith("[Tool call]"):
-            given = dict(row.strip().split(": ", 1) for row in rest.splitlines() if ": " in row)
+            pairs = (row.strip().partition(": ") for row in rest.splitlines() if ": " in row)
+            given = {name: value for name, _, value in pairs}
             scribe.call("last", head.removeprefix("[Tool call]").strip(), given, None)
         elif head.startswith("[Tool result]"):
             scribe.answer("last", rest.strip(), None, tool=head.removeprefix("[Tool result]").strip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +26,6 @@ from byheart.domain.sessions import (
     Turn,
 )
 from byheart.text.injected import parted
-from byheart.text.slugs import short_digest
 
 # Calls whose result has not come; a file that never answers must not fill the memory.
 _OPEN_CALLS = 2_000
@@ -283,7 +283,7 @@ _NAME = re.compile(r"[^\w.:/@ +-]")
 
 def _call_name(call: str) -> str:
     """A call's id for keeping: short as it is, a digest where it could hold anything."""
-    return call if len(call) <= 16 else short_digest(call, str(len(call)))
+    return call if len(call) <= 16 else f"{len(call)}:{zlib.crc32(call.encode('utf-8', 'replace')):08x}"
 
 
 _COMMANDS = frozenset(

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from byheart.domain.errors import Busy
 from byheart.domain.ports import IndexBatch, Scanner, SessionIndex
@@ -363,46 +364,52 @@ def _clean(turns: Sequence[_Pending], scanner: Scanner) -> list[Turn]:
 
 def cleaned(texts: Sequence[str], sizes: Sequence[tuple[int, int]], scanner: Scanner) -> list[str]:
     """Texts without secrets, each cut to its size."""
-    pieces = [
-        windows(text, *size) if len(text) > size[0] + size[1] else None for text, size in zip(texts, sizes, strict=True)
-    ]
-    flat = [window.text for text, each in zip(texts, pieces, strict=True) for window in (each or [_whole(text)])]
-    spans = iter(_spans(flat, scanner))
-    out = []
-    for text, each in zip(texts, pieces, strict=True):
-        held = each or [_whole(text)]
-        found = [(window, next(spans)) for window in held]
-        # Most texts are short and hold nothing.
-        plain = each is None and not found[0][1]
-        out.append((text if len(text) < _SHORT else named(text)) if plain else clipped(found))
+    out = list(texts)
+    flat: list[str] = []
+    held: list[tuple[int, list[Window] | None]] = []
+    for place, (text, size) in enumerate(zip(texts, sizes, strict=True)):
+        if not text:
+            continue
+        parts = windows(text, *size) if len(text) > size[0] + size[1] else None
+        held.append((place, parts))
+        if parts is None:
+            flat.append(text)
+        else:
+            flat += [window.text for window in parts]
+    spans, at = _spans(flat, scanner), 0
+    for place, parts in held:
+        if parts is None:
+            found, text = spans.get(at), texts[place]
+            at += 1
+            if found:
+                out[place] = clipped([(Window(text, 0, len(text)), found)])
+            elif len(text) >= _SHORT:
+                out[place] = named(text)
+        else:
+            out[place] = clipped([(window, spans.get(at + offset, ())) for offset, window in enumerate(parts)])
+            at += len(parts)
     return out
 
 
-def _whole(text: str) -> Window:
-    return Window(text, 0, len(text))
-
-
-def _spans(texts: Sequence[str], scanner: Scanner) -> list[list[Span]]:
-    """The secrets in each of these texts, looked for in many at once."""
-    found: list[list[Span]] = [[] for _ in texts]
+def _spans(texts: Sequence[str], scanner: Scanner) -> dict[int, list[Span]]:
+    """The secrets in these texts by their place in the list, looked for in many at once."""
+    found: dict[int, list[Span]] = {}
     start = 0
     while start < len(texts):
         end, length = start, 0
         while end < len(texts) and (length == 0 or length + len(texts[end]) <= _SCANNED):
             length += len(texts[end]) + len(_BETWEEN)
             end += 1
-        offsets, at = [], 0
-        for text in texts[start:end]:
-            offsets.append(at)
-            at += len(text) + len(_BETWEEN)
-        for first, last, name in scanner.spans(_BETWEEN.join(texts[start:end])):
+        secrets = scanner.spans(_BETWEEN.join(texts[start:end]))
+        offsets = [0, *accumulate(len(text) + len(_BETWEEN) for text in texts[start : end - 1])] if secrets else []
+        for first, last, name in secrets:
             # One that reaches over the end of a text is a part of each of them.
             place = bisect_right(offsets, first) - 1
             while place < len(offsets) and offsets[place] < last:
                 size = len(texts[start + place])
                 low, high = max(0, first - offsets[place]), min(size, last - offsets[place])
                 if low < high:
-                    found[start + place].append((low, high, name))
+                    found.setdefault(start + place, []).append((low, high, name))
                 place += 1
         start = end
     return found
