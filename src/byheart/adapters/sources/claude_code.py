@@ -86,6 +86,8 @@ _SAID = re.compile(r"the user said:\s*(.+?)(?:\n\nNote: The user's next message|
 # How far back a rewound conversation is followed.
 _NODES = 10_000
 _SOFT = 200
+# In the queue, what is no turn: a command, a notice.
+_NOBODYS = 0
 
 
 def session_of(found: Found) -> Session:
@@ -111,6 +113,7 @@ class ClaudeReader:
         self._soft: dict[int, None] = {}
         self._is_titled = False
         self._queued: list[tuple[str, int]] = []
+        self._waiting: list[int] = []
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
@@ -160,16 +163,24 @@ class ClaudeReader:
         """Words typed while the agent was busy are told when they were typed. A line that repeats them follows when the agent
         takes them, and does not always."""
         text, done = string(value.get("content")).strip(), value.get("operation")
-        if done == "enqueue" and text and not text.startswith(("<", "{", "/")):
-            mark = short_digest(text)
-            self.scribe.at_line(f"queue:{value.get('timestamp')}:{mark}")
-            number = self.scribe.hear(text, at)
-            if number is not None:
-                self._queued = [*self._queued[-20:], (mark, number)]
+        if done == "enqueue":
+            number = None
+            if text and not text.startswith(("<", "{", "/")):
+                mark = short_digest(text)
+                self.scribe.at_line(f"queue:{value.get('timestamp')}:{mark}")
+                number = self.scribe.hear(text, at)
+                if number is not None:
+                    self._queued = [*self._queued[-20:], (mark, number)]
+            self._waiting = [*self._waiting[-20:], _NOBODYS if number is None else number]
+        elif done in ("dequeue", "remove"):
+            # The agent took the oldest.
+            del self._waiting[:1]
         elif done == "popAll":
             # Taken back into the prompt before the agent saw them.
-            self.scribe.stand([number for _, number in self._queued], Standing.ROLLED_BACK)
-            self._queued = []
+            back = set(self._waiting) - {_NOBODYS}
+            self.scribe.stand(sorted(back), Standing.ROLLED_BACK)
+            self._queued = [(mark, number) for mark, number in self._queued if number not in back]
+            self._waiting = []
 
     def _queued_as(self, text: str) -> int | None:
         """The turn in which these words were told already, if they were queued."""
@@ -368,6 +379,7 @@ class ClaudeReader:
             "titled": self._is_titled,
             "soft": list(self._soft),
             "queued": self._queued,
+            "waiting": self._waiting,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -380,6 +392,7 @@ class ClaudeReader:
         self._is_titled = bool(state["titled"])
         self._soft = dict.fromkeys(int(node) for node in state["soft"])
         self._queued = [(str(mark), int(number)) for mark, number in state["queued"]]
+        self._waiting = [int(number) for number in state["waiting"]]
 
 
 def _short(uuid: Any) -> int:

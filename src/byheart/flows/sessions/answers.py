@@ -138,7 +138,16 @@ def fixes(index: SessionIndex, question: str, which: Which, most: int) -> list[K
             if likeness < 0.4:
                 continue
             helped = 0.1 if fix.commands or fix.edited else 0.0
-            score = likeness + 0.05 * min(fix.seen, 5) + helped + 0.004 * errors.telling(fix.error) + 0.05 * fix.passed
+            # The shorter the way from failure to success, the surer what was on it.
+            steps_taken = len(fix.commands) + len(fix.edited)
+            score = (
+                likeness
+                - 0.03 * max(0, steps_taken - 1)
+                + 0.05 * min(fix.seen, 5)
+                + helped
+                + 0.004 * errors.telling(fix.error)
+                + 0.05 * fix.passed
+            )
             steps = (commands.core_of(each) for each in fix.commands)
             files = (path.replace("\\", "/").rsplit("/", 1)[-1] for path in fix.edited)
             key = (seen, " | ".join((*steps, *files)))
