@@ -327,3 +327,11 @@ def test_small_and_large_texts_give_the_same_findings() -> None:
 )
 def test_payment_card_is_told_from_a_stretch_of_a_uuid(text: str, flagged: bool) -> None:
     assert bool(RuleScanner().secrets(text)) == flagged
+
+
+@pytest.mark.parametrize("before", ["api_key=", "password: ", "docker login -p ", "auth token "])
+def test_a_long_value_is_taken_out_to_its_end(before: str) -> None:
+    value = "".join(random.Random(5).choices(string.ascii_letters + string.digits, k=3000))
+    clean = RuleScanner().redacted(f"set {before}{value} now")
+    assert not any(value[at : at + 12] in clean for at in range(len(value) - 12))
+    assert clean.endswith(" now")

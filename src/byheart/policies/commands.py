@@ -108,6 +108,8 @@ _FINE = re.compile(
     r"No fixes applied|\b0 (?:errors?|problems|issues)\b|[Aa]ll checks passed|[Nn]o issues|Success: no issues|[Cc]ompiled successfully|built in \d|ready in \d|"
     r"Successfully (?:installed|built|compiled)|BUILD SUCCESS|Finished `?\w+`? .{0,40}target|packages? installed|up to date|Checked \d+ files? in",
 )
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_JOINED = re.compile(r"\||;|\n\s*\S")
 LONGEST = 300
 
 
@@ -200,10 +202,10 @@ def is_status_own(command: str) -> bool:
     command, and `|| true` as nothing."""
     if "pipefail" in command:
         return True
-    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "''", _HEREDOC.sub("", command))
+    bare = _QUOTED.sub("''", _HEREDOC.sub("", command) if "<<" in command else command)
     before = BEFORE.match(bare)
     bare = bare[before.end() :] if before else bare
-    return not re.search(r"\||;|\n\s*\S", bare.strip().rstrip(";"))
+    return not _JOINED.search(bare.strip().rstrip(";"))
 
 
 def ended_well(status: int | None, failed: bool | None) -> bool | None:
@@ -237,6 +239,7 @@ def ends_badly(output: str) -> bool:
     return bool(_BAD_END.search(output[-1_500:]))
 
 
+@lru_cache(maxsize=8)
 def result_of(output: str) -> str | None:
     """The line in which a test run says how it went; for runs over many packages, how many went how."""
     plain = ANSI.sub("", output[-8_000:])

@@ -7,7 +7,7 @@ import re
 from byheart.policies.commands import ANSI, LONGEST, SPACES
 
 _ERROR = re.compile(
-    r"\b\w*(?:Error|Exception|Panic)\b\s*[:(\[]|^\s*(?:error|fatal|panic|ERROR|FATAL|E)\b[:\s\[]|\berror(?:\[\w+\])?:|\bERR!|\bERR_\w+|\berror TS\d+|\berror MD\d+|"
+    r"(?:Error|Exception|Panic)\b\s*[:(\[]|^\s*(?:error|fatal|panic|ERROR|FATAL|E)\b[:\s\[]|\berror(?:\[\w+\])?:|\bERR!|\bERR_\w+|\berror TS\d+|\berror MD\d+|"
     r"\bfatal:|\bpanic:|command not found|not recognized as|No such file or directory|Permission denied|Connection refused|Address already in use|EADDRINUSE|ENOENT|EACCES|"
     r"\b[Cc]annot \w|\b[Cc]an't \w|[Cc]ould not \w|[Mm]odule not found|No module named|undefined (?:reference|symbol|variable|method|is not)|"
     r"is not (?:defined|a function|assignable|installed|a git repository|recognized)|unrecognized (?:subcommand|arguments?|option)|unknown (?:option|command|flag|subcommand|revision)|"

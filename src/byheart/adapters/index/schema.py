@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 
-VERSION = 1
+VERSION = 2
 # Seconds to wait for another process that writes; it does so a file at a time.
 _PATIENCE = 8
 _TABLES = """
@@ -47,11 +47,9 @@ CREATE INDEX command_session ON command(session);
 CREATE INDEX command_program ON command(program);
 CREATE TABLE touch(turn INTEGER NOT NULL, session INTEGER NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, how TEXT NOT NULL);
 CREATE INDEX touch_name ON touch(name);
-CREATE INDEX touch_session ON touch(session);
-CREATE INDEX touch_turn ON touch(turn);
+CREATE INDEX touch_session ON touch(session, turn);
 CREATE TABLE error(n INTEGER PRIMARY KEY, turn INTEGER NOT NULL, session INTEGER NOT NULL, signature TEXT NOT NULL, text TEXT NOT NULL);
-CREATE INDEX error_session ON error(session);
-CREATE INDEX error_turn ON error(turn);
+CREATE INDEX error_session ON error(session, turn);
 CREATE INDEX error_signature ON error(signature);
 CREATE TABLE fix(
   n INTEGER PRIMARY KEY, session INTEGER NOT NULL, signature TEXT NOT NULL, error TEXT NOT NULL, failed_at INTEGER NOT NULL,
@@ -60,8 +58,7 @@ CREATE TABLE fix(
 CREATE INDEX fix_session ON fix(session);
 CREATE VIRTUAL TABLE fix_words USING fts5(error, failed_command, content='fix', content_rowid='n', tokenize='porter unicode61');
 CREATE TABLE remark(turn INTEGER NOT NULL, session INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
-CREATE INDEX remark_session ON remark(session);
-CREATE INDEX remark_turn ON remark(turn);
+CREATE INDEX remark_session ON remark(session, turn);
 """
 
 

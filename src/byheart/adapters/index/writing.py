@@ -147,7 +147,9 @@ class Batch:
         ).fetchone()
         if row is None:
             return None
-        touches = self._db.execute("SELECT path, how FROM touch WHERE turn = ?", (row["n"],))
+        touches = self._db.execute(
+            "SELECT path, how FROM touch WHERE session = ? AND turn = ?", (self._session, row["n"])
+        )
         return int(row["n"]), turn_of(row, tuple(Touch(path, How(how)) for path, how in touches))
 
     def amend(self, row: int, turn: Turn) -> None:
@@ -163,7 +165,7 @@ class Batch:
             (row, old[0], old[1], old[2], turn.output),
         )
         for table in ("command", "error", "touch", "remark"):
-            self._db.execute(f"DELETE FROM {table} WHERE turn = ?", (row,))
+            self._db.execute(f"DELETE FROM {table} WHERE session = ? AND turn = ?", (self._session, row))
 
     def is_at_work(self) -> bool:
         """Whether the last to speak or act was the agent."""

@@ -18,8 +18,8 @@ _CLOSED = r"""["'`\\\])}]{0,4}"""
 _EQUALS = r"""\s{0,6}(?::=|=>|->|={1,3}|:)\s{0,6}"""
 _EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)\s{0,6}"""
 _QUOTE = r"""[\\"'`(]{0,4}"""
-_VALUE = r"""([^\s"'`,;<>()\\]{4,512})"""
-_LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,512})"""
+_VALUE = r"""([^\s"'`,;<>()\\]{4,})"""
+_LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,})"""
 
 _WEAK_KEY_WORDS = deferred(
     r"(?:public|foreign|primary|partition|sort|cache|index|max|min|count|usage|limit)", re.IGNORECASE
@@ -201,7 +201,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="connection-string",
-            pattern=r"""(?i)(?:server|data source|host|database|provider|uid|user id|initial catalog|driver)\s?=[^\n"']{1,300};[ "&]{0,6}(?:password|pwd)\s?=\s?([^;\s"'$#{}<>]{3,128})""",
+            pattern=r"""(?i)(?:server|data source|host|database|provider|uid|user id|initial catalog|driver)\s?=[^\n"']{1,300};[ "&]{0,6}(?:password|pwd)\s?=\s?([^;\s"'$#{}<>]{3,})""",
             hints=("password", "pwd"),
             group=1,
             says="holds a password in a connection string",
@@ -215,7 +215,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="password-in-prose",
-            pattern=r"""(?i)\bpass(?:word|phrase|code|wd)?\b(?:\s{1,3}(?:for|of|to|on|in)\s{1,3}[\w./@\-]{1,40}){0,2}(?:\s{0,3}(?::|=)|\s{1,3}(?:which\s{1,3})?(?:is|was|will be))?\s{1,3}([^\s,;"'`()]{5,128})""",
+            pattern=r"""(?i)\bpass(?:word|phrase|code|wd)?\b(?:\s{1,3}(?:for|of|to|on|in)\s{1,3}[\w./@\-]{1,40}){0,2}(?:\s{0,3}(?::|=)|\s{1,3}(?:which\s{1,3})?(?:is|was|will be))?\s{1,3}([^\s,;"'`()]{5,})""",
             hints=("pass", "pwd"),
             group=1,
             accept=_spoken_password,
@@ -223,7 +223,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="credentials-in-prose",
-            pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in)\b\s{0,3}(?:is|are|:|=)\s{1,3}[\w.@\-]{2,64}\s{0,3}[/:]\s{0,3}([^\s,;"'`()]{6,128})""",
+            pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in)\b\s{0,3}(?:is|are|:|=)\s{1,3}[\w.@\-]{2,64}\s{0,3}[/:]\s{0,3}([^\s,;"'`()]{6,})""",
             hints=("cred", "login", "log in"),
             group=1,
             accept=lambda value, *_: any(each.isdigit() for each in value) and not placeholder(value),
@@ -231,7 +231,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="command-password",
-            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3})["']?([^\s"'$]{5,128})""",
+            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3})["']?([^\s"'$]{5,})""",
             hints=("mysql", "mariadb", "sshpass", "login"),
             group=1,
             accept=lambda value, *_: not placeholder(value) and not value.startswith("-"),
@@ -255,7 +255,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="secret-after-name",
-            pattern=rf"(?i)(?:{_SECRET}|{_PASSWORD})[\w.]{{0,12}}[ \-]{{1,3}}([A-Za-z0-9_+/=.\-]{{16,256}})",
+            pattern=rf"(?i)(?:{_SECRET}|{_PASSWORD})[\w.]{{0,12}}[ \-]{{1,3}}([A-Za-z0-9_+/=.\-]{{16,}})",
             hints=("secret", "token", "key", "pass", "pwd"),
             group=1,
             accept=_spaced,

@@ -106,7 +106,7 @@ class CodexReader:
         self._place(value, at)
         self.scribe.seen(at)
         # The same line in a copy of the file is the same turn.
-        self.scribe.at_line(f"{self.scribe.session.id}:{value.get('timestamp')}:{self._lines}")
+        self.scribe.at_line(self.scribe.session.id, value.get("timestamp"), self._lines)
         self._lines += 1
         if kind == "session_meta":
             self._meta(payload, at)

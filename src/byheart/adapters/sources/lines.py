@@ -190,11 +190,11 @@ class Lines:
                 self._take(piece[: end + 1])
                 piece, skipping = piece[end + 1 :], False
             whole = rest + piece
-            end = whole.rfind(b"\n") + 1
-            self._take(whole[:end])
-            rest = whole[end:]
+            parts = whole.split(b"\n")
+            rest = parts.pop()
+            self._take(memoryview(whole)[: len(whole) - len(rest)])
             # Empty lines are dropped at once: a file of nothing else must not take longer than one of text.
-            for part in filter(None, whole[: max(0, end - 1)].split(b"\n")):
+            for part in filter(None, parts):
                 if len(part) > self._caps.line_bytes:
                     self._skip(LONG)
                 else:
@@ -212,7 +212,7 @@ class Lines:
             self._take(rest)
             yield rest.removeprefix(_MARK)
 
-    def _take(self, piece: bytes) -> None:
+    def _take(self, piece: bytes | memoryview) -> None:
         self._hash.update(piece)
         self.offset += len(piece)
         self._tally.bytes += len(piece)

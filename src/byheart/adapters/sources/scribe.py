@@ -48,18 +48,20 @@ class Scribe:
         self._calls: dict[str, tuple[int, bool]] = {}
         self._first: datetime | None = None
         self._last: datetime | None = None
-        self._origin = ""
+        self._origin: tuple[object, ...] = ()
         self._turns_of = 0
 
-    def at_line(self, origin: str) -> None:
-        """The client's own id of what comes next; empty where it has none."""
+    def at_line(self, *origin: object) -> None:
+        """The client's own id of what comes next, in parts; empty where it has none. Most lines tell nothing, so it is put
+        together only when a turn asks for it."""
         self._origin, self._turns_of = origin, 0
 
     def _mark(self) -> int | None:
-        if not self._origin:
+        origin = ":".join(map(str, self._origin))
+        if not origin:
             return None
         self._turns_of += 1
-        name = f"{self._origin}/{self._turns_of}".encode("utf-8", "replace")
+        name = f"{origin}/{self._turns_of}".encode("utf-8", "replace")
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big", signed=True)
 
     def know(self, **facts: Any) -> None:
@@ -205,13 +207,13 @@ class Scribe:
         """A call's result. One without a call stands by itself, so that nothing is lost; `well` says that a command ended
         with 0."""
         self._begun()
-        known = self._calls.get(_call_name(call)) if call else None
+        name = _call_name(call) if call else ""
+        known = self._calls.pop(name, None)
         if known is None:
             number, ran = self.call(call, tool, None, at), False
+            self._calls.pop(name, None)
         else:
             number, ran = known
-        if call:
-            self._calls.pop(_call_name(call), None)
         if status is None and ran:
             status = 0 if well else tools.exit_of(output)
         self._events.append(

@@ -10,7 +10,8 @@ from byheart.adapters.sources.lines import Broken
 from byheart.adapters.sources.values import mapping, string
 from byheart.domain.sessions import Caps, Tally
 
-_HEAD = 262_144
+# Nearly always the first part tells; a first line with a long prompt in it takes the whole.
+_FIRST, _HEAD = 32_768, 262_144
 _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 _CLAUDE = frozenset(
     "user assistant summary system attachment progress file-history-snapshot queue-operation last-prompt custom-title mode permission-mode ai-title".split()
@@ -33,13 +34,13 @@ def agent_of(path: str, caps: Caps) -> str | None:
     return _lines(path)
 
 
-def _head(path: str) -> bytes:
+def _head(path: str, most: int = _HEAD) -> bytes:
     stream = lines.opened(path)
     if stream is None:
         return b""
     with stream:
         try:
-            return stream.read(_HEAD) or b""
+            return stream.read(most) or b""
         except OSError:
             return b""
 
@@ -52,8 +53,13 @@ def _prose(path: str) -> str | None:
 
 
 def _lines(path: str) -> str | None:
+    agent = _voted(path, _head(path, _FIRST))
+    return agent if agent not in (None, "generic") else _voted(path, _head(path))
+
+
+def _voted(path: str, head: bytes) -> str | None:
     votes: dict[str, int] = {}
-    for raw in _head(path).split(b"\n")[:40]:
+    for raw in head.split(b"\n", 40)[:40]:
         try:
             value = lines.decoded(raw, Tally()) if raw.strip() else None
         except Broken:
