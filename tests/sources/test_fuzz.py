@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,8 @@ def mutated(content: bytes, seed: int, times: int) -> bytes:
 
 def with_odd_value(content: bytes, dice: random.Random) -> bytes:
     """One value somewhere in the JSON replaced, taken away, or put where another was."""
+    if content.startswith(b"SQLite format 3"):
+        return with_odd_cell(content, dice)
     rows = (
         content.split(b"\n")
         if content.count(b"\n") > 2 and content[:1] == b"{" and content[1:2] != b"\n"
@@ -155,6 +158,38 @@ def checked(turn: Turn) -> None:
         commands.judged(turn.command, None, turn.output or "")
         commands.judged(turn.command, True, turn.output or "")
         commands.program_of(turn.command)
+
+
+def with_odd_cell(content: bytes, dice: random.Random) -> bytes:
+    """A store in which a cell holds something else, JSON inside a cell is odd, or a column, a row or a table is missing."""
+    store = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        store.deserialize(content)
+        tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        table = dice.choice(tables)
+        column = dice.choice([row[1] for row in store.execute(f'PRAGMA table_info("{table}")')])
+        match dice.randrange(8):
+            case 0:
+                store.execute(f'ALTER TABLE "{table}" RENAME COLUMN "{column}" TO something_else')
+            case 1:
+                store.execute(f'DELETE FROM "{table}" WHERE rowid % 2 = ?', (dice.randrange(2),))
+            case 2:
+                store.execute(f'DROP TABLE "{table}"')
+            case _:
+                [(key, old)] = store.execute(
+                    f'SELECT rowid, "{column}" FROM "{table}" ORDER BY random() LIMIT 1'
+                ).fetchall()
+                fresh: Any = dice.choice(
+                    [None, 0, -1, 1.5, "", "x", b"\xff\x00", "{}", "[[]]", "null", 2**62, "9" * 400]
+                )
+                if isinstance(old, str) and old[:1] in ("{", "[") and dice.random() < 0.8:
+                    fresh = with_odd_value(old.encode(), dice).decode("utf-8", "replace")
+                store.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ? WHERE rowid = ?', (fresh, key))
+        return bytes(store.serialize())
+    except (sqlite3.Error, IndexError, ValueError):
+        return content
+    finally:
+        store.close()
 
 
 @pytest.mark.parametrize("name", NAMES)

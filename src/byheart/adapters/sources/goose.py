@@ -121,7 +121,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         row = store.execute("SELECT * FROM sessions WHERE id = ?", (found.part,)).fetchone()
         if row is None:
             raise Broken("session is gone")
-        info = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is no mapping
+        info = stores.named(row)
         scribe = Scribe(
             Session(
                 id=found.part,
@@ -143,8 +143,8 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
 
 
 def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None) -> list[Event]:
-    names = set(row.keys())
-    content, metadata = str(row["content_json"]), str(row["metadata_json"] or "") if "metadata_json" in names else ""
+    known = stores.named(row)
+    content, metadata = string(known.get("content_json")), string(known.get("metadata_json"))
     tally.bytes += len(content)
     if len(content) > caps.line_bytes:
         tally.lines += 1
@@ -152,11 +152,11 @@ def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None
         return []
     try:
         blocks = lines.decoded(content.encode("utf-8", "replace"), tally)
-        more = mapping(lines.decoded(metadata.encode(), tally)) if metadata else {}
+        more = mapping(lines.decoded(metadata.encode("utf-8", "replace"), tally)) if metadata else {}
     except Broken as reason:
         tally.lines += 1
         tally.skipped[str(reason)] += 1
         return []
-    value = {"role": row["role"], "created": row["created_timestamp"], "content": blocks}
+    value = {"role": known.get("role"), "created": known.get("created_timestamp"), "content": blocks}
     counted(tally, message(scribe, value, more, side), 0)
     return scribe.take()

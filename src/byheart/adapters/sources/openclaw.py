@@ -82,7 +82,7 @@ def _window(store: Any, reader: PiReader, session: str) -> None:
     row = store.execute("SELECT * FROM session_windows WHERE session_id = ?", (session,)).fetchone()
     if row is None:
         return
-    known = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is no mapping
+    known = stores.named(row)
     reader.scribe.know(
         parent=string(known.get("spawned_by")) or string(known.get("parent_session_key")),
         title=string(known.get("display_name")),

@@ -46,7 +46,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         row = store.execute("SELECT * FROM session WHERE id = ?", (found.part,)).fetchone()
         if row is None:
             raise Broken("session is gone")
-        info = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is no mapping
+        info = stores.named(row)
         info["revert"] = _json(info.get("revert"), tally)
         yield from _told(found, _renamed(info), _rows(store, found.part, caps, tally), tally)
 

@@ -79,6 +79,11 @@ def columns(connection: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
 
 
+def named(row: sqlite3.Row) -> dict[str, Any]:
+    """A row by the names of its columns, of which a damaged or later store may lack any."""
+    return dict(zip(row.keys(), row, strict=True))
+
+
 def rows(connection: sqlite3.Connection, query: str, *given: Any, most: int) -> Iterator[sqlite3.Row]:
     """A query's rows, at most so many."""
     cursor = connection.execute(f"{query} LIMIT {int(most)}", given)
