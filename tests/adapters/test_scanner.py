@@ -174,6 +174,9 @@ def test_redacting_takes_a_whole_key_block_also_across_pieces() -> None:
         "see https://example.com:8080/path?mail=a@b.c",
         "call 555-0100 or see RFC 9110 section 15",
         "ISBN 978-3-16-148410-0",
+        "/home/ana/password-manager-frontend/src/api/handlers2/x3.py",
+        "cd token-service/src/MyHandlers/v2 && make",
+        "-home-ana-secret-santa/0f5a3d52-1c9f-4b77-8a55-5d1e0a6f7c11.jsonl",
     ],
 )
 def test_ordinary_text_is_not_flagged(text: str) -> None:
@@ -327,6 +330,15 @@ def test_small_and_large_texts_give_the_same_findings() -> None:
 )
 def test_payment_card_is_told_from_a_stretch_of_a_uuid(text: str, flagged: bool) -> None:
     assert bool(RuleScanner().secrets(text)) == flagged
+
+
+def test_a_token_with_slashes_is_no_path() -> None:
+    for token in (
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYq9",
+        "a8Fh2/kQ0zLm4/Wv77rTy",
+        "xk7q9/0f5a3d52-1c9f-4b77-8a55-5d1e0a6f7c11",
+    ):
+        assert SCANNER.secrets(f"the token {token}"), token
 
 
 @pytest.mark.parametrize("before", ["api_key=", "password: ", "docker login -p ", "auth token "])

@@ -187,11 +187,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where reading ended: how far, the digest of all before it, and what the reader has to remember."""
+    """Where reading ended: how far, the digest of all before it, and what the reader has to remember. `texts` are those in
+    the state, for looking through before it is kept."""
 
     offset: int
     digest: str
     state: bytes
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

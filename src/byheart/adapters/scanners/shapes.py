@@ -34,6 +34,7 @@ _NAME_ENDS = deferred(
 _BARE_ASSIGNMENT = deferred(r"(?i)(?:pass|word|wd|phrase|pwd)\s*(?<!=)=\s*$")
 _NAME = deferred(r"^[\w.$\-]+")
 _NAME_HEAD = deferred(r"[\w.$\-]+$")
+_WORDY = deferred(r"[a-z]*(?:[A-Z][a-z]+)*\d{0,4}|[A-Z]{1,12}\d{0,4}")
 
 
 def _password(value: str, match: str, _: str) -> bool:
@@ -105,8 +106,18 @@ def _assigned(value: str, match: str, before: str) -> bool:
 
 
 def _spaced(value: str, *_: str) -> bool:
-    """A name and a value with only a space between: the value has to be long and mixed."""
-    return len(value) >= 16 and any(each.isdigit() for each in value) and tokenlike(value, least=16)
+    """A name and a value with only a space between: the value has to be long and mixed, and no path through a folder whose
+    name begins like that."""
+    return (
+        len(value) >= 16 and any(each.isdigit() for each in value) and tokenlike(value, least=16) and not _path(value)
+    )
+
+
+def _path(value: str) -> bool:
+    """Words with slashes between them, as in a project called token-service; ids of files may stand among them."""
+    if "/" not in value:
+        return False
+    return all(map(_WORDY.fullmatch, re.split(r"[-_./]", UUID.sub("", value))))
 
 
 def _keyed(value: str, *_: str) -> bool:

@@ -116,7 +116,7 @@ def in_store(path: str) -> Iterator[Found]:
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
     with stores.opened(found.path) as store:
-        if not {"sessions", "messages"} <= stores.tables(store):
+        if not {"sessions", "messages"} <= stores.tables(store) or not found.part:
             raise Broken(stores.CORRUPT)
         row = store.execute("SELECT * FROM sessions WHERE id = ?", (found.part,)).fetchone()
         if row is None:

@@ -38,7 +38,7 @@ def in_store(path: str) -> Iterator[Found]:
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
     with stores.opened(found.path) as store:
-        if "transcript_events" not in stores.tables(store):
+        if "transcript_events" not in stores.tables(store) or not found.part:
             raise Broken(stores.CORRUPT)
         reader = PiReader(found, AGENT)
         packed = ", event_zstd" if "event_zstd" in stores.columns(store, "transcript_events") else ", NULL"

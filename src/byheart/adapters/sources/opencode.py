@@ -41,7 +41,7 @@ def in_store(path: str, agent: str) -> Iterator[Found]:
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
     with stores.opened(found.path) as store:
-        if not stores.tables(store) >= _NEEDED:
+        if not stores.tables(store) >= _NEEDED or not found.part:
             raise Broken(stores.CORRUPT)
         row = store.execute("SELECT * FROM session WHERE id = ?", (found.part,)).fetchone()
         if row is None:

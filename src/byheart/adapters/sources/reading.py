@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol
 
@@ -15,7 +14,6 @@ from byheart.domain.sessions import Caps, Event, Found, Mark, Tally
 
 # A reader's memory larger than this is not kept; the file is then read anew when it grows.
 _STATE = 4_000_000
-_PLAIN = re.compile(r"(?:agent-)?[0-9a-fA-F-]{6,80}|[a-z0-9_.:-]{1,24}")
 # What a value of an unforeseen kind can raise.
 ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
 _PACK, _UNPACK = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
@@ -101,11 +99,11 @@ class LineReading:
                 yield from reader.scribe.take()
             reader.finish()
             yield from reader.scribe.end()
-            # A name that could be anything is not kept; such a file is read anew when it grows.
-            if not self._packed and not self._lines.cut_short and _PLAIN.fullmatch(reader.scribe.session.id):
-                state = _PACK(reader.state())
-                if len(state) <= _STATE:
-                    self.mark = Mark(self._lines.offset, self._lines.digest, state)
+            if not self._packed and not self._lines.cut_short:
+                state = reader.state()
+                packed = _PACK(state)
+                if len(packed) <= _STATE:
+                    self.mark = Mark(self._lines.offset, self._lines.digest, packed, tuple(_texts(state)))
         finally:
             self._close()
 
@@ -127,3 +125,17 @@ class WholeReading:
         except ODD:
             self.tally.lines += 1
             self.tally.skipped[lines.ODD_SHAPE] += 1
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a reader's memory."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts(list(value))
+        yield from _texts(list(value.values()))
+    elif isinstance(value, list | tuple):
+        # Most of it are numbers.
+        for each in value:
+            if not isinstance(each, int):
+                yield from _texts(each)

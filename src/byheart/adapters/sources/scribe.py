@@ -116,6 +116,8 @@ class Scribe:
             return None
         if synthetic is not None and not _REASON.fullmatch(synthetic):
             synthetic = "added by the client"
+        if role not in _ROLES:
+            role = "other"
         self._begun()
         self.number += 1
         self._events.append(
@@ -279,6 +281,11 @@ class Scribe:
         self._calls = {call: (int(number), bool(ran)) for call, number, ran in state["calls"]}
 
 
+# What is kept as it stands; a role that could be anything is not.
+_ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "custom", "hookMessage"}) | {
+    "branchSummary",
+    "compactionSummary",
+}
 _REASON = re.compile(r"[a-z][a-z -]{0,40}")
 _NAME = re.compile(r"[^\w.:/@ +-]")
 

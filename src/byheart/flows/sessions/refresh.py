@@ -36,6 +36,7 @@ from byheart.text.slugs import short_digest
 # Turns wait for their results this long, so that nearly none is written twice.
 _WAITING = 120
 _FACTS = ("version", "cwd", "branch", "commit", "remote", "title", "model", "memory_mode")
+_NAMES = ("id", "parent", "agent")
 _BETWEEN = "\n\n"
 _FIELDS = 7
 _SCANNED = 60_000
@@ -84,6 +85,10 @@ def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
     for source, found in due if not is_busy else ():
         if progress:
             progress(done, total, source.agent)
+        if not _is_clean(found.key.replace("/", _BETWEEN), shelf.scanner):
+            # Its name stands in the index and in every answer, so none of it can.
+            skipped["its path holds a secret"] += 1
+            continue
         try:
             taken = _read(shelf, source, found)
         except ODD:
@@ -152,9 +157,18 @@ def _read(shelf: Shelf, source: SessionSource, found: Found) -> _Taken:
         recorder.end()
         again = any(reason in reading.tally.skipped for reason in _AGAIN)
         before.add(_named(reading.tally, shelf.scanner))
+        mark = reading.mark
+        if mark is not None and not _is_clean(_BETWEEN.join(mark.texts), shelf.scanner):
+            # What a reader has to remember are ids and the like, in which anything may stand; without it the file is read
+            # anew when it grows.
+            mark = None
         # A time that fits no file makes the next refresh try again.
-        batch.done(-1 if again else found.modified, reading.mark, before)
+        batch.done(-1 if again else found.modified, mark, before)
     return _Taken(len(recorder.sessions), recorder.turns, reading.fresh, reading.tally)
+
+
+def _is_clean(text: str, scanner: Scanner) -> bool:
+    return not scanner.spans(text)
 
 
 def _named(tally: Tally, scanner: Scanner) -> Tally:
@@ -205,8 +219,9 @@ class _Recorder:
         shelf = self._shelf
         facts = {name: text for name in _FACTS if (text := getattr(session, name))}
         clean = dict(zip(facts, cleaned(list(facts.values()), [_FACT] * len(facts), shelf.scanner), strict=True))
-        own, parent = (safe_name(name, shelf.scanner) if name else None for name in (session.id, session.parent))
-        self._batch.session(replace(session, **{**clean, "id": own, "parent": parent}))  # type: ignore[arg-type]
+        names = {name: getattr(session, name) for name in _NAMES}
+        clean |= {name: safe_name(text, shelf.scanner) for name, text in names.items() if text}
+        self._batch.session(replace(session, **clean))  # type: ignore[arg-type]
         self._batch.belongs(shelf.project_of)
         if not self._is_open:
             # The first session of this pass may have been begun in an earlier one.
