@@ -39,8 +39,8 @@ format: .venv/.dev
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-.venv/.run: requirements/run.txt pyproject.toml scripts/setup.sh
+.venv/.run: requirements/run.txt requirements/weights.txt pyproject.toml scripts/setup.sh
 	@scripts/setup.sh run
 
-.venv/.dev: requirements/dev.txt pyproject.toml scripts/setup.sh
+.venv/.dev: requirements/dev.txt requirements/weights.txt pyproject.toml scripts/setup.sh
 	@scripts/setup.sh dev

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 DEFAULTS = os.path.join(os.path.dirname(__file__), "defaults.toml")
 Setting = str | int | float | bool
 _LARGEST = 100_000
-_OWN_VARIABLES = frozenset({"BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON"})
+_OWN_VARIABLES = frozenset(
+    {"BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_EMBEDDINGS_KEY"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,10 @@ KEYS: dict[str, Rule] = {
     "profile.bullets": Rule(kind=int, least=1, most=15, narrow="lower"),
     "rules.shown": Rule(kind=int, least=3, most=7, narrow="lower"),
     "recall.results": Rule(kind=int, least=1, most=100, narrow="lower"),
+    "recall.embedder": Rule(kind=str, choices=("builtin", "onnx", "endpoint", "static", "sha1", "none")),
+    "recall.model_folder": Rule(kind=str),
+    "recall.endpoint": Rule(kind=str, form="an address such as http://127.0.0.1:11434/v1"),
+    "recall.endpoint_model": Rule(kind=str, form="a model's name"),
     "store.in_repo": Rule(kind=bool, narrow="any"),
     "store.record_characters": Rule(kind=int, least=40, most=4000, narrow="lower"),
     "store.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000, narrow="lower"),

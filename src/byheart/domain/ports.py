@@ -16,12 +16,12 @@ from byheart.domain.roots import Place, Root
 
 if TYPE_CHECKING:
     # Most commands have nothing to do with sessions, and need not wait for their values.
+    from byheart.domain.recall import Candidate, Meaning, Question
     from byheart.domain.sessions import (
         AgentCount,
         CommandUse,
         FileVisit,
         Found,
-        FoundTurn,
         KnownFix,
         Listed,
         Mark,
@@ -162,7 +162,11 @@ class SessionIndex(Protocol):
 
     def turns(self, session: Session) -> list[Turn]: ...
 
-    def search(self, words: str, which: Which, most: int) -> list[FoundTurn]: ...
+    def candidates(self, asked: Question, which: Which, meaning: Meaning | None) -> list[Candidate]: ...
+
+    def unembedded(self, model: str, most: int) -> list[tuple[int, str]]: ...
+
+    def embedded(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None: ...
 
     def uses(self, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]: ...
 

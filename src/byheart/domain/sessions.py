@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -73,6 +73,8 @@ class Turn:
     output: str | None = None
     exit: int | None = None
     failed: bool | None = None
+    # Who spoke, where several people do.
+    name: str | None = None
 
     @property
     def is_evidence(self) -> bool:
@@ -276,6 +278,7 @@ class FoundTurn:
     turn: Turn
     score: float
     snippet: str
+    factors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def cite(self) -> str:

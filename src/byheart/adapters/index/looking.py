@@ -13,7 +13,6 @@ from byheart.domain.sessions import (
     CommandUse,
     FileVisit,
     Found,
-    FoundTurn,
     How,
     KnownFix,
     Listed,
@@ -24,6 +23,7 @@ from byheart.domain.sessions import (
     Which,
     cite,
 )
+from byheart.text.questions import question
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 _MOST_WORDS = 40
@@ -53,7 +53,7 @@ def session_of(row: sqlite3.Row) -> Session:
     )
 
 
-def _where(which: Which) -> tuple[str, list[object]]:
+def where_of(which: Which) -> tuple[str, list[object]]:
     """Conditions on a session `s`, and what they are filled with."""
     parts, given = [_ONCE, "s.turns > 0"], list[object]()
     for column, value in (("agent", which.agent), ("project", which.project)):
@@ -70,23 +70,23 @@ def _where(which: Which) -> tuple[str, list[object]]:
         parts.append("s.parent IS NULL")
     if which.text is not None:
         # Each word anywhere in the session, not all of them in one turn.
-        for word in match(which.text, joint="\n").split("\n"):
+        for word in question(which.text).terms:
             parts.append(
                 "s.n IN (SELECT t.session FROM turn_words JOIN turn t ON t.n = turn_words.rowid WHERE turn_words MATCH ? AND t.standing = 'live')"
             )
-            given.append(word or '""')
+            given.append(word)
     return " AND ".join(parts), given
 
 
-def match(words: str, *, joint: str = " OR ") -> str:
+def match(words: str) -> str:
     """A question as FTS5 takes it: every word quoted, so that none is taken for an operator."""
     found = dict.fromkeys(word.casefold() for word in _WORD.findall(words))
-    return joint.join(f'"{word}"' for word in list(found)[:_MOST_WORDS])
+    return " OR ".join(f'"{word}"' for word in list(found)[:_MOST_WORDS])
 
 
 def sessions(db: sqlite3.Connection, which: Which, most: int) -> list[Listed]:
     """The newest first."""
-    where, given = _where(which)
+    where, given = where_of(which)
     rows = db.execute(
         f"SELECT * FROM session s WHERE {where} ORDER BY coalesce(s.ended, s.started, 0) DESC, s.n DESC LIMIT ?",
         (*given, most),
@@ -139,31 +139,9 @@ def turns(db: sqlite3.Connection, session: Session) -> list[Turn]:
     return [turn_of(row, tuple(touches.get(row["n"], ()))) for row in rows]
 
 
-def search(db: sqlite3.Connection, words: str, which: Which, most: int) -> list[FoundTurn]:
-    """Turns that fit, best first."""
-    asked = match(words)
-    if not asked:
-        return []
-    where, given = _where(which)
-    rows = db.execute(
-        f"""SELECT t.*, bm25(turn_words, 4.0, 3.0, 1.0, 1.0) AS score, snippet(turn_words, -1, '', '', ' … ', 24) AS snippet,
-              s.n AS session_row FROM turn_words JOIN turn t ON t.n = turn_words.rowid JOIN session s ON s.n = t.session
-            WHERE turn_words MATCH ? AND t.standing = 'live' AND {where} ORDER BY score LIMIT ?""",
-        (asked, *given, most),
-    ).fetchall()
-    known: dict[int, Session] = {}
-    found = []
-    for row in rows:
-        own = row["session_row"]
-        if own not in known:
-            known[own] = session_of(db.execute("SELECT * FROM session WHERE n = ?", (own,)).fetchone())
-        found.append(FoundTurn(session=known[own], turn=turn_of(row), score=-row["score"], snippet=row["snippet"]))
-    return found
-
-
 def uses(db: sqlite3.Connection, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]:
     """Commands that hold all these words, or are of this kind, each form once."""
-    where, given = _where(which)
+    where, given = where_of(which)
     conditions, fill = [], list[object]()
     if words:
         conditions.append("(" + " AND ".join("c.form LIKE ? ESCAPE '\\'" for _ in words) + ")")
@@ -211,7 +189,7 @@ def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> 
     asked = match(words)
     if not asked:
         return []
-    where, given = _where(which)
+    where, given = where_of(which)
     rows = db.execute(
         f"""SELECT f.*, bm25(fix_words, 2.0, 1.0) AS score, s.n AS session_row, t.at AS at,
               (SELECT count(DISTINCT e.session) FROM error e JOIN session o ON o.n = e.session
@@ -245,7 +223,7 @@ def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> 
 
 def visits(db: sqlite3.Connection, path: str, which: Which, most: int) -> list[FileVisit]:
     """Sessions that touched a file, the newest first. A relative path fits wherever it ends a longer one."""
-    where, given = _where(which)
+    where, given = where_of(which)
     plain = path.replace("\\", "/").rstrip("/").removeprefix("./")
     name = plain.rsplit("/", 1)[-1]
     tail = "%/" + _escaped(plain.lstrip("/"))
@@ -293,7 +271,7 @@ def _visit(db: sqlite3.Connection, row: sqlite3.Row) -> FileVisit:
 
 def counts(db: sqlite3.Connection, which: Which) -> list[AgentCount]:
     """Every agent's share, the largest first."""
-    where, given = _where(which)
+    where, given = where_of(which)
     tallies: dict[str, Tally] = {}
     files: dict[str, int] = {}
     everything = which == Which()
@@ -357,7 +335,7 @@ def _unread(agent: str, files: int, tally: Tally) -> AgentCount:
 
 def days(db: sqlite3.Connection, which: Which) -> list[tuple[str, str, int]]:
     """Day, agent, and how many turns there were."""
-    where, given = _where(which)
+    where, given = where_of(which)
     rows = db.execute(
         f"""SELECT date(coalesce(t.at, s.started) / 1000, 'unixepoch', 'localtime') AS day, s.agent, count(*) FROM turn t
             JOIN session s ON s.n = t.session WHERE t.standing = 'live' AND t.synthetic IS NULL AND coalesce(t.at, s.started) IS NOT NULL AND {where}

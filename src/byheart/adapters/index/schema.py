@@ -11,7 +11,9 @@ from typing import NoReturn
 
 from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 
-VERSION = 2
+VERSION = 3
+# Signs are words too, so that an emoji can be found; and marks belong to the letters before them.
+TOKENS = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co So'"
 # Seconds to wait for another process that writes; it does so a file at a time.
 _PATIENCE = 8
 _TABLES = """
@@ -32,13 +34,21 @@ CREATE INDEX session_ended ON session(ended);
 CREATE TABLE turn(
   n INTEGER PRIMARY KEY, session INTEGER NOT NULL, number INTEGER NOT NULL, role TEXT NOT NULL, speaker TEXT NOT NULL,
   synthetic TEXT, side TEXT, standing TEXT NOT NULL, at INTEGER, tool TEXT, text TEXT NOT NULL, command TEXT,
-  arguments TEXT NOT NULL, output TEXT, exit INTEGER, failed INTEGER, origin INTEGER
+  arguments TEXT NOT NULL, output TEXT, exit INTEGER, failed INTEGER, origin INTEGER, name TEXT, before TEXT NOT NULL
 );
 CREATE INDEX turn_origin ON turn(origin) WHERE origin IS NOT NULL;
 CREATE UNIQUE INDEX turn_number ON turn(session, number);
-CREATE VIRTUAL TABLE turn_words USING fts5(
-  text, command, arguments, output, content='turn', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
+CREATE VIRTUAL TABLE turn_words USING fts5(text, work, before, meta, content='', tokenize="@");
+CREATE TABLE stretch(first INTEGER PRIMARY KEY, session INTEGER NOT NULL);
+CREATE INDEX stretch_session ON stretch(session);
+CREATE TABLE vector(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, item INTEGER NOT NULL, model INTEGER NOT NULL, value BLOB NOT NULL,
+  UNIQUE(shelf, item)
 );
+CREATE TABLE unvector(seq INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, item INTEGER NOT NULL);
+CREATE TRIGGER vector_gone AFTER DELETE ON vector BEGIN INSERT INTO unvector(shelf, item) VALUES(old.shelf, old.item); END;
+CREATE TRIGGER turn_gone AFTER DELETE ON turn BEGIN DELETE FROM vector WHERE shelf = 1 AND item = old.n; END;
+CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL);
 CREATE TABLE command(
   turn INTEGER PRIMARY KEY, session INTEGER NOT NULL, form TEXT NOT NULL, program TEXT NOT NULL, kind TEXT, ok INTEGER,
   result TEXT
@@ -74,7 +84,7 @@ def connected(path: str) -> sqlite3.Connection:
             if found == 0 and _is_empty(connection):
                 with changing(connection):
                     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                        for statement in _TABLES.split(";\n"):
+                        for statement in _TABLES.replace("@", TOKENS).split(";\n"):
                             if statement.strip():
                                 connection.execute(statement)
                         if sqlite3.sqlite_version_info >= (3, 42):

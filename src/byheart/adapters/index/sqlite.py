@@ -6,15 +6,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from byheart.adapters.index import looking, writing
+from byheart.adapters.index import embedding, looking, searching, writing
 from byheart.adapters.index.schema import answering, changing, connected
+from byheart.domain.recall import Candidate, Meaning, Question
 from byheart.domain.sessions import (
     AgentCount,
     CommandUse,
     FileVisit,
     Found,
-    FoundTurn,
     KnownFix,
     Listed,
     Mark,
@@ -25,12 +26,16 @@ from byheart.domain.sessions import (
     Which,
 )
 
+if TYPE_CHECKING:
+    from byheart.adapters.index.vectors import Matrix
+
 
 class SqliteIndex:
     """Sessions in index.db. It is opened at first need, and made where there is none."""
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._matrices: dict[int, Matrix] = {}
 
     @cached_property
     def _db(self) -> sqlite3.Connection:
@@ -79,10 +84,31 @@ class SqliteIndex:
         with answering(self.path):
             return looking.turns(self._db, session)
 
-    def search(self, words: str, which: Which, most: int) -> list[FoundTurn]:
-        """Turns that fit, best first."""
+    def candidates(self, asked: Question, which: Which, meaning: Meaning | None) -> list[Candidate]:
+        """Turns that may answer a question."""
         with answering(self.path):
-            return looking.search(self._db, words, which, most)
+            return searching.turns(self._db, asked, which, meaning, self._matrix(searching.TURNS, meaning))
+
+    def _matrix(self, shelf: int, meaning: Meaning | None) -> Matrix | None:
+        if meaning is None:
+            return None
+        known = self._db.execute("SELECT n, width FROM model WHERE name = ?", (meaning.model,)).fetchone()
+        if known is None:
+            return None
+        from byheart.adapters.index.vectors import synced
+
+        self._matrices[shelf] = synced(self._db, shelf, known[0], known[1], self._matrices.get(shelf))
+        return self._matrices[shelf]
+
+    def unembedded(self, model: str, most: int) -> list[tuple[int, str]]:
+        """Turns that have no vector of this model yet, with the text that stands for each."""
+        with answering(self.path):
+            return embedding.due(self._db, model, most)
+
+    def embedded(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Keep vectors of turns. Those whose turn went away meanwhile are dropped."""
+        with answering(self.path), changing(self._db):
+            embedding.keep(self._db, model, width, vectors)
 
     def uses(self, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]:
         """Commands as they were run."""

@@ -7,11 +7,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any
 
 from byheart.adapters.index.schema import changing
 from byheart.domain.sessions import Found, How, Mark, Session, Speaker, Stamp, Standing, Tally, Touch, Turn
 from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
+from byheart.text.questions import humps, spelled
 
 _SESSION = "id, agent, path, version, cwd, project, branch, commit_id, remote, started, ended, parent, title, model, memory_mode, closed"
 # A later reading may know less than an earlier one, so what it does not say stays. The folder and the commit are those of
@@ -28,6 +31,10 @@ _KEPT = [
 ]
 _DERIVED = ("command", "touch", "error", "fix", "remark")
 _BATCH = 400
+_BEFORE = 300
+_WORDS = "turn_words(rowid, text, work, before, meta) VALUES(?, ?, ?, ?, ?)"
+_NO_WORDS = "turn_words(turn_words, rowid, text, work, before, meta) VALUES('delete', ?, ?, ?, ?, ?)"
+_TOLD = "n, name, at, text, command, arguments, output, before"
 
 
 def milliseconds(at: datetime | None) -> int | None:
@@ -59,7 +66,26 @@ def turn_of(row: sqlite3.Row, touches: tuple[Touch, ...] = ()) -> Turn:
         output=row["output"],
         exit=row["exit"],
         failed=None if row["failed"] is None else bool(row["failed"]),
+        name=row["name"],
     )
+
+
+def _words(told: Sequence[Any]) -> tuple[object, ...]:
+    """A turn as the word index takes it in, from its row, a name, a time and its texts."""
+    row, name, at, text, command, arguments, output, before = told
+    work = "\n".join(part for part in (command, arguments, output) if part)
+    names = humps(f"{text} {command}" if command else text)
+    meta = " ".join(part for part in (name, _day(at // 86_400_000) if at is not None else "", names) if part)
+    return row, spelled(text), spelled(work), spelled(before), spelled(meta)
+
+
+@lru_cache(maxsize=64)
+def _day(number: int) -> str:
+    """A day in the words that people ask for it with."""
+    try:
+        return f"{date.fromordinal(number + 719_163):%A %-d %B %Y}"
+    except (ValueError, OverflowError):
+        return ""
 
 
 class Batch:
@@ -70,6 +96,8 @@ class Batch:
         self._turns: list[tuple[object, ...]] = []
         self._rows: dict[int, int] = {}
         self._session = 0
+        self._before = ""
+        self._stretch = 0
         self._next = int(connection.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0]) + 1
 
     def drop(self) -> None:
@@ -93,8 +121,18 @@ class Batch:
         if row[0] != self._session:
             self._rows = {}
         own = int(row[0])
+        if own != self._session:
+            self._before, self._stretch = self._last_words(own), 0
         self._session = own
         return own
+
+    def _last_words(self, session: int) -> str:
+        row = self._db.execute(
+            "SELECT text FROM turn WHERE session = ? AND speaker IN ('user', 'assistant') AND synthetic IS NULL AND text <> '' "
+            "ORDER BY number DESC LIMIT 1",
+            (session,),
+        ).fetchone()
+        return row[0][-_BEFORE:] if row else ""
 
     def belongs(self, project_of: Callable[[str | None, str | None], str | None]) -> None:
         """Settle which project the session belongs to, by all that is known of it by now."""
@@ -108,11 +146,19 @@ class Batch:
         self._rows[turn.number] = row
         if len(self._rows) > 5_000:
             self._rows.pop(next(iter(self._rows)))
+        if not self._stretch:
+            # Turns of a session get rows one after the other, so which session a row is of need not be looked up row by row.
+            self._stretch = row
+            self._db.execute("INSERT OR REPLACE INTO stretch VALUES(?, ?)", (row, self._session))
+        spoken = turn.speaker in (Speaker.USER, Speaker.ASSISTANT) and not turn.synthetic and turn.text
+        before = self._before if spoken else ""
+        if spoken:
+            self._before = turn.text[-_BEFORE:]
         self._turns.append(
             (
                 row, self._session, turn.number, turn.role, turn.speaker.value, turn.synthetic, turn.side, turn.standing.value,
                 milliseconds(turn.at), turn.tool, turn.text, turn.command, turn.arguments, turn.output, turn.exit, turn.failed,
-                turn.origin,
+                turn.origin, turn.name, before,
             )
         )  # fmt: skip
         if len(self._turns) >= _BATCH:
@@ -132,11 +178,9 @@ class Batch:
         """Write the turns that wait."""
         if not self._turns:
             return
-        self._db.executemany(f"INSERT OR REPLACE INTO turn VALUES({', '.join('?' * 17)})", self._turns)
-        self._db.executemany(
-            "INSERT INTO turn_words(rowid, text, command, arguments, output) VALUES(?, ?, ?, ?, ?)",
-            [(row[0], row[10], row[11], row[12], row[13]) for row in self._turns],
-        )
+        self._db.executemany(f"INSERT OR REPLACE INTO turn VALUES({', '.join('?' * 19)})", self._turns)
+        told = [(each[0], each[17], each[8], *each[10:14], each[18]) for each in self._turns]
+        self._db.executemany(f"INSERT INTO {_WORDS}", map(_words, told))
         self._turns = []
 
     def turn_at(self, number: int) -> tuple[int, Turn] | None:
@@ -154,16 +198,12 @@ class Batch:
 
     def amend(self, row: int, turn: Turn) -> None:
         """A turn in the tables whose result is known now; what it shows is to be told anew."""
-        old = self._db.execute("SELECT text, command, arguments, output FROM turn WHERE n = ?", (row,)).fetchone()
-        words = "INSERT INTO turn_words(turn_words, rowid, text, command, arguments, output) VALUES('delete', ?, ?, ?, ?, ?)"
-        self._db.execute(words, (row, *old))
+        told = self._db.execute(f"SELECT {_TOLD} FROM turn WHERE n = ?", (row,)).fetchone()
+        self._db.execute(f"INSERT INTO {_NO_WORDS}", _words(told))
         self._db.execute(
             "UPDATE turn SET output = ?, exit = ?, failed = ? WHERE n = ?", (turn.output, turn.exit, turn.failed, row)
         )
-        self._db.execute(
-            "INSERT INTO turn_words(rowid, text, command, arguments, output) VALUES(?, ?, ?, ?, ?)",
-            (row, old[0], old[1], old[2], turn.output),
-        )
+        self._db.execute(f"INSERT INTO {_WORDS}", _words((*told[:6], turn.output, told[7])))
         for table in ("command", "error", "touch", "remark"):
             self._db.execute(f"DELETE FROM {table} WHERE session = ? AND turn = ?", (self._session, row))
 
@@ -302,13 +342,10 @@ def drop(connection: sqlite3.Connection, key: str) -> None:
             "(SELECT origin FROM turn WHERE session = ?2 AND standing = 'live' AND origin IS NOT NULL))",
             (key, session),
         )
-        connection.execute(
-            "INSERT INTO turn_words(turn_words, rowid, text, command, arguments, output) "
-            "SELECT 'delete', n, text, command, arguments, output FROM turn WHERE session = ?",
-            (session,),
-        )
+        told = connection.execute(f"SELECT {_TOLD} FROM turn WHERE session = ?", (session,))
+        connection.executemany(f"INSERT INTO {_NO_WORDS}", map(_words, told.fetchall()))
         _unword_fixes(connection, session)
-        for table in (*_DERIVED, "turn"):
+        for table in (*_DERIVED, "stretch", "turn"):
             connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
     connection.execute("DELETE FROM session WHERE file = ?", (key,))
     connection.execute("DELETE FROM file WHERE key = ?", (key,))

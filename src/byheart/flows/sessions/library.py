@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from byheart.domain.errors import BadInput, NothingFound
@@ -13,19 +13,19 @@ from byheart.domain.sessions import (
     Began,
     CommandUse,
     FileVisit,
-    FoundTurn,
     KnownFix,
     Listed,
     Reading,
     Refreshed,
     Said,
     Session,
-    Speaker,
     Turn,
     Which,
 )
-from byheart.flows.sessions import answers
+from byheart.flows.minds import Minds
+from byheart.flows.sessions import answers, searching
 from byheart.flows.sessions.refresh import Progress, Shelf, joined_output, refresh, safe_name
+from byheart.flows.sessions.searching import SessionHits
 
 # A session without a lock that was written to so lately is taken for one in use.
 _LATELY = timedelta(minutes=10)
@@ -34,20 +34,12 @@ _LOCKS = timedelta(days=2)
 _HELD = 500
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHits:
-    """A session with the turns in it that fit, best first."""
-
-    session: Session
-    score: float
-    turns: tuple[FoundTurn, ...]
-
-
 class Sessions:
     """Every agent's sessions on this machine."""
 
-    def __init__(self, shelf: Shelf, clock: Callable[[], datetime]) -> None:
+    def __init__(self, shelf: Shelf, clock: Callable[[], datetime], minds: Minds | None = None) -> None:
         self._shelf, self._clock = shelf, clock
+        self._minds = minds or Minds()
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Read what is new, and what grew."""
@@ -116,18 +108,13 @@ class Sessions:
                 touches=tuple(replace(each, path=clean(each.path)) for each in turn.touches),
             )
 
-    def search(self, words: str, which: Which, most: int) -> Sequence[SessionHits]:
+    def search(self, words: str, which: Which, most: int, *, deep: bool = False) -> Sequence[SessionHits]:
         """Sessions that fit, each with its best turns."""
-        groups: dict[tuple[str, str], list[FoundTurn]] = {}
-        for hit in self._shelf.index.search(words, which, 300):
-            groups.setdefault((hit.session.agent, hit.session.id), []).append(hit)
-        found = []
-        for hits in groups.values():
-            hits.sort(key=lambda hit: hit.score * _weight(hit), reverse=True)
-            # Several good turns say more about a session than one, each the less the more there are.
-            score = sum(hit.score * _weight(hit) / (2**place) for place, hit in enumerate(hits[:5]))
-            found.append(SessionHits(hits[0].session, round(score, 3), tuple(hits[:3])))
-        return sorted(found, key=lambda hits: hits.score, reverse=True)[:most]
+        return searching.search(self._shelf, self._minds, words, which, most, self._clock(), deep=deep)
+
+    def embed(self, seconds: float, progress: Progress | None = None) -> int:
+        """Give turns that have none their vectors, for so long; how many are left."""
+        return searching.embed(self._shelf, self._minds, seconds, progress)
 
     def stats(self, which: Which) -> Sequence[AgentCount]:
         """Every agent's share, and what reading came to."""
@@ -160,14 +147,6 @@ class Sessions:
             if source.agent == session.agent and (held := source.is_active(session)) is not None:
                 return held
         return abs(now - session.ended) < _LATELY
-
-
-def _weight(hit: FoundTurn) -> float:
-    """What a person said says most about what a session was for; what a client added says least."""
-    turn = hit.turn
-    if turn.synthetic:
-        return 0.4
-    return 1.5 if turn.speaker is Speaker.USER else 1.1 if turn.speaker is Speaker.ASSISTANT else 0.8
 
 
 def _joined(reading: Reading, is_own: Callable[[str], bool]) -> Iterator[Turn]:

@@ -34,6 +34,7 @@ COMMANDS = {
     "how": "sessions",
     "fix": "sessions",
     "blame": "sessions",
+    "model": "model",
     "schedule": "scheduling",
     "check": "keeping",
     "doctor": "keeping",

@@ -1,0 +1,56 @@
+"""Which embedder a configuration means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from byheart.domain.recall import Embedder, NoModel, Reranker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the user chose: a kind, and what that kind needs."""
+
+    kind: str
+    store: str
+    folder: str = ""
+    address: str = ""
+    model: str = ""
+    key: str | None = None
+
+
+def embedder(choice: Choice) -> Embedder:
+    """The embedder that was chosen. Raises NoModel with what is missing."""
+    match choice.kind:
+        case "builtin":
+            try:
+                from byheart.adapters.embedders.builtin import BuiltinEmbedder
+            except ImportError:
+                raise NoModel("vectors need numpy, which is not installed; pip install numpy gets it") from None
+            return BuiltinEmbedder(choice.store)
+        case "onnx":
+            from byheart.adapters.embedders.onnx import OnnxEmbedder
+
+            return OnnxEmbedder(choice.folder)
+        case "endpoint":
+            from byheart.adapters.embedders.endpoint import EndpointEmbedder
+
+            return EndpointEmbedder(choice.address, choice.model, choice.key)
+        case "sha1":
+            from byheart.adapters.embedders.hashed import HashedEmbedder
+
+            return HashedEmbedder()
+        case "static":
+            from byheart.adapters.embedders.static import StaticEmbedder
+
+            return StaticEmbedder(choice.folder)
+    raise NoModel("vectors are switched off (recall.embedder is none)")
+
+
+def reranker(choice: Choice) -> Reranker:
+    """The model for reading closely. Raises NoModel."""
+    try:
+        from byheart.adapters.embedders.builtin import BuiltinReranker
+    except ImportError:
+        raise NoModel("--deep needs numpy, which is not installed; pip install numpy gets it") from None
+    return BuiltinReranker(choice.store)

@@ -1,0 +1,72 @@
+"""Asking the word indexes: how much of a question stands in which row."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from byheart.domain.recall import Question
+
+# Rows that a question may touch. What is in more texts than this tells little about any of them.
+_BUDGET = 40_000
+_COVERED = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of a question: as it is asked for, in how many rows it is, and what it is worth."""
+
+    asked: str
+    rows: int
+    worth: float
+
+
+class Words:
+    """One word index."""
+
+    def __init__(self, db: sqlite3.Connection, table: str, weights: Sequence[float]) -> None:
+        self._db, self._table = db, table
+        self._weights = ", ".join(map(str, weights))
+
+    def terms(self, asked: Question, total: int) -> list[Term]:
+        """The question's terms, the rarest first, as many as can be asked for at once."""
+        found = []
+        for term in asked.terms:
+            rows = self._rows(term)
+            if rows:
+                found.append(Term(term, rows, worth(rows, total)))
+        found.sort(key=lambda term: term.rows)
+        return found
+
+    def _rows(self, term: str) -> int:
+        # Counting is done by the index alone, at some hundred million rows a second.
+        query = f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?"
+        return int(self._db.execute(query, (term,)).fetchone()[0])
+
+    def scores(self, terms: Sequence[Term], asked: Question, whole: float) -> dict[int, float]:
+        """How much of the question each row holds: 0 nothing, 1 about all of it."""
+        kept: list[str] = []
+        touched = 0
+        for term in terms:
+            if kept and touched + term.rows > _BUDGET:
+                break
+            kept.append(term.asked)
+            touched += term.rows
+        if not kept or whole <= 0:
+            return {}
+        query = f"SELECT rowid, -bm25({self._table}, {self._weights}) FROM {self._table} WHERE {self._table} MATCH ?"
+        rows = self._db.execute(query, (" OR ".join((*kept, *asked.exact)),))
+        return {row: min(_COVERED, score / whole) for row, score in rows}
+
+
+def worth(rows: int, total: int) -> float:
+    """As FTS5 weighs it."""
+    return max(1e-6, math.log((total - rows + 0.5) / (rows + 0.5)))
+
+
+def whole_of(asked: Question, terms: Iterable[Term], total: int) -> float:
+    """What a row that holds all of the question would come to. A term that is nowhere counts as the rarest."""
+    known = {term.asked: term.worth for term in terms}
+    return sum(known.get(term, worth(0, total)) for term in asked.terms)

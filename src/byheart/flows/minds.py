@@ -1,0 +1,54 @@
+"""The models that recall may ask, made at first need. Without one, words alone are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from byheart.domain.recall import Embedder, Meaning, NoModel, Reranker
+
+
+class Minds:
+    """An embedder and a reranker, or what is in the way of having them."""
+
+    def __init__(
+        self,
+        embedder: Callable[[], Embedder] | None = None,
+        reranker: Callable[[], Reranker] | None = None,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        self._make_embedder, self._make_reranker, self._clean = embedder, reranker, clean
+        self.missing: str | None = None
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The embedder; None where there is none, and then `missing` says why."""
+        if self._make_embedder is None:
+            return None
+        try:
+            return self._make_embedder()
+        except NoModel as error:
+            self.missing = str(error)
+            return None
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The reranker, or None."""
+        if self._make_reranker is None:
+            return None
+        try:
+            return self._make_reranker()
+        except NoModel as error:
+            self.missing = str(error)
+            return None
+
+    def meaning(self, question: str) -> Meaning | None:
+        """A question as a vector."""
+        if self.embedder is None or not question.strip():
+            return None
+        try:
+            # A server may be asked, so nothing secret may be in it.
+            return Meaning(self.embedder.id, self.embedder.embed([self._clean(question)])[0])
+        except NoModel as error:
+            self.missing = str(error)
+            return None

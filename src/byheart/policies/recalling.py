@@ -1,0 +1,125 @@
+"""What speaks for a turn or a session as an answer, and how much each counts.
+
+Words and meaning are both measured so that 1 is about as good as it gets and 0 is nothing, whatever else is stored; so their sum
+can say that nothing fits. The numbers were chosen on conversations, chats and coding sessions at once (docs/measurements.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from byheart.domain.recall import Candidate, Question
+from byheart.domain.sessions import Speaker
+from byheart.text.timewords import TimeHint
+
+# Long questions are found by their words; short ones need their meaning.
+_MOST_MEANING, _LEAST_MEANING, _MEANING_LOST = 0.40, 0.12, 0.02
+_NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.20, 0.20, 0.30
+# What the other side said counts less where somebody asks for their own words.
+_OTHER_SIDE, _ADDED = 0.6, 0.4
+_BEST_TURNS = (1.0, 0.3, 0.1)
+_RECENT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate, what each thing adds to it, and the sum. `alone` is the sum without its session's company."""
+
+    candidate: Candidate
+    factors: Mapping[str, float]
+
+    @property
+    def score(self) -> float:
+        return sum(self.factors.values())
+
+    @property
+    def alone(self) -> float:
+        return self.score - self.factors.get("company", 0.0)
+
+
+def meaning_share(terms: int) -> float:
+    """How much meaning counts beside words, by how many words a question has."""
+    return min(_MOST_MEANING, max(_LEAST_MEANING, 0.48 - _MEANING_LOST * terms))
+
+
+def judged(asked: Question, hint: TimeHint, candidates: Sequence[Candidate]) -> list[Judged]:
+    """All candidates with their scores, best first."""
+    name = _meant_name(asked, candidates)
+    has_meaning = any(each.meaning is not None for each in candidates)
+    share = meaning_share(len(asked.terms)) if has_meaning else 0.0
+    found = [_judge(each, asked, hint, share, name) for each in candidates]
+    return sorted(found, key=lambda each: each.score, reverse=True)
+
+
+def _judge(candidate: Candidate, asked: Question, hint: TimeHint, share: float, name: str | None) -> Judged:
+    turn = candidate.turn
+    weight = _ADDED if turn.synthetic else 1.0
+    if asked.of_me and not asked.of_you and turn.speaker is not Speaker.USER:
+        weight *= _OTHER_SIDE
+    factors = {
+        "words": (1 - share) * candidate.words * weight,
+        "meaning": share * (candidate.meaning or 0.0) * weight,
+        "company": _COMPANY * candidate.company,
+    }
+    if name is not None and turn.name is not None and turn.name.casefold() == name:
+        factors["speaker"] = _NAMED
+    at = turn.at or candidate.session.started
+    if hint.spells and at is not None:
+        factors["time"] = _TIMED * hint.closeness(at.date())
+    return Judged(candidate, factors)
+
+
+def _meant_name(asked: Question, candidates: Iterable[Candidate]) -> str | None:
+    """The one speaker that a question names."""
+    names = {each.turn.name.casefold() for each in candidates if each.turn.name}
+    words = asked.text.casefold()
+    meant = [name for name in names if name and name in words]
+    return meant[0] if len(meant) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A session with its turns that fit, best first."""
+
+    turns: tuple[Judged, ...]
+    score: float
+
+
+def grouped(found: Sequence[Judged]) -> list[Group]:
+    """Sessions by their best turns: several good ones say more than one, each the less the more there are."""
+    groups: dict[tuple[str, str, str], list[Judged]] = {}
+    for each in found:
+        session = each.candidate.session
+        groups.setdefault((session.agent, session.id, session.path), []).append(each)
+    every = []
+    for turns in groups.values():
+        turns.sort(key=lambda each: each.alone, reverse=True)
+        best = sum(weight * each.alone for weight, each in zip(_BEST_TURNS, turns, strict=False))
+        every.append(Group(tuple(turns), best + _SESSION_COMPANY * turns[0].candidate.company))
+    return sorted(every, key=lambda group: group.score, reverse=True)
+
+
+def reranked(found: Sequence[Judged], scores: Sequence[float], share: float) -> list[Judged]:
+    """The first few in another order: their own scores mixed with those of a model that read question and text together."""
+    first, rest = list(found[: len(scores)]), list(found[len(scores) :])
+    if len(first) < 2:
+        return [*first, *rest]
+    own, read = _standard([each.score for each in first]), _standard(scores)
+    mixed = sorted(
+        zip(first, own, read, strict=True), key=lambda each: (1 - share) * each[1] + share * each[2], reverse=True
+    )
+    return [*(replace(each, factors={**each.factors}) for each, _, _ in mixed), *rest]
+
+
+def _standard(values: Sequence[float]) -> list[float]:
+    mean = sum(values) / len(values)
+    spread = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5 or 1.0
+    return [(value - mean) / spread for value in values]
+
+
+def day_of(candidate: Candidate) -> date | None:
+    """When a turn was said, as far as that is known."""
+    at = candidate.turn.at or candidate.session.started
+    return at.date() if at else None

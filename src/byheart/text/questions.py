@@ -1,0 +1,105 @@
+"""Texts as the word index keeps them, and questions as it is asked them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from byheart.domain.recall import Question
+from byheart.text.patterns import deferred
+
+# Scripts that are written without spaces, or with endings glued on: each character is a word of its own.
+_GLUED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0002fa1f"
+)
+_APART = deferred(f"[{_GLUED}\u2190-\u2bff\U0001f000-\U0001faff]")
+_RUN = deferred(f"[{_GLUED}]+")
+# Vowel signs that readers of Arabic and Hebrew leave out at will.
+_SIGNS = deferred("[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
+_SAME = str.maketrans({"ي": "ی", "ك": "ک", "ى": "ی", "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه"})
+_WORD = deferred(r"\w+")
+_LATIN = deferred(r"[\x00-\u024f]+")
+_QUOTED = deferred(r"[\"“”«»`]([^\"“”«»`\n]{2,200})[\"“”«»`]")
+_WHOLE = deferred(r"\w[\w./:@#\\-]*[./:@#\\_-]\w[\w./:@#\\-]*")
+_MIXED = deferred(r"\w*[a-z0-9][A-Z]\w*")
+_HUMP = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_ME = deferred(r"\b(?:i|my|me|mine|i'm|i've|i'd|myself)\b")
+_YOU = deferred(r"\b(?:you|your|yours|assistant|agent)\b")
+STOP_WORDS = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have he her him his how i if in into is it "
+    "its me my of on or our she should so than that the their them then there these they this to was we were what when "
+    "where which who whom whose why will with would you your about after all also am any because before being both down "
+    "during each few further here just more most no nor not off once only other out over own same some such too under "
+    "until up very s t don now d ll m re ve y".split()
+)
+_MOST_WORDS, _MOST_EXACT = 40, 8
+
+
+def spelled(text: str) -> str:
+    """A text as the word index takes it in."""
+    if text.isascii():
+        return text
+    return _APART.sub(r" \g<0> ", _SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(_SAME))
+
+
+def humps(text: str, most: int = 60) -> str:
+    """The words that camelCase names are made of; other names come apart by themselves."""
+    found: dict[str, None] = {}
+    for match in _MIXED.finditer(text):
+        found.update(dict.fromkeys(piece for piece in _HUMP.findall(match[0]) if len(piece) > 1))
+        if len(found) >= most:
+            break
+    return " ".join(list(found)[:most])
+
+
+def question(text: str) -> Question:
+    """Take a question apart. Whatever it holds, none of it is taken for an operator."""
+    plain = spelled_question(text)
+    words: dict[str, None] = {}
+    for match in _WORD.finditer(plain):
+        words.update(dict.fromkeys(_terms(match[0])))
+    names = [piece.casefold() for match in _MIXED.finditer(plain) for piece in _HUMP.findall(match[0])]
+    words.update(dict.fromkeys(f'"{piece}"' for piece in names if len(piece) > 1))
+    kept = [word for word in words if word.strip('"') not in STOP_WORDS] or list(words)
+    phrases = [match[1] for match in _QUOTED.finditer(plain)]
+    phrases += [match[0] for match in _WHOLE.finditer(plain)]
+    exact = dict.fromkeys(phrase for each in phrases if (phrase := _phrase(each)))
+    folded = plain.casefold()
+    return Question(
+        text=text,
+        terms=tuple(kept[:_MOST_WORDS]),
+        exact=tuple(list(exact)[:_MOST_EXACT]),
+        of_me=bool(_ME.search(folded)),
+        of_you=bool(_YOU.search(folded)),
+    )
+
+
+def spelled_question(text: str) -> str:
+    """A question in the same letters as the texts, its runs of glued characters still whole."""
+    return text if text.isascii() else _SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(_SAME)
+
+
+def _terms(word: str) -> list[str]:
+    runs = _RUN.findall(word) if not word.isascii() else []
+    if runs:
+        # Two neighbours at a time find a word whatever stands before or behind it.
+        pairs = [
+            f'"{run[at]} {run[at + 1]}"' if len(run) > 1 else f'"{run}"'
+            for run in runs
+            for at in range(max(1, len(run) - 1))
+        ]
+        rest = _RUN.sub(" ", word).split()
+        return [*pairs, *(term for each in rest for term in _terms(each))]
+    folded = word.casefold().strip("_")
+    if not folded:
+        return []
+    if not _LATIN.fullmatch(folded) and len(folded) >= 5:
+        # Other alphabets have endings that no stemmer here knows.
+        return [f'"{folded[: max(4, len(folded) - 2)]}" *']
+    return [f'"{piece}"' for piece in folded.split("_") if piece]
+
+
+def _phrase(text: str) -> str:
+    """Several words as they stand, one behind the other."""
+    words = [word for piece in _WORD.findall(spelled(text)) for word in piece.casefold().split("_") if word]
+    return f'"{" ".join(words)}"' if len(words) > 1 else ""
