@@ -186,7 +186,9 @@ class DiskFiles:
             locks.release(lock)
 
     def _sweep(self, root: Root) -> None:
-        for place in (root.own("lock"), root.own("backup/any"), *root.documents.values()):
+        # The last is the home itself, where the first command of all puts its salt.
+        every = (root.own("lock"), root.own("backup/any"), *root.documents.values(), Place(root.folder.base, "any"))
+        for place in every:
             names = parts(place)
             folder = open_folder(place, names[:-1], create=False)
             if folder is None:
