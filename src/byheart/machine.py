@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from byheart import config as settings
@@ -14,12 +14,11 @@ from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
 from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unwanted
 from byheart.domain.roots import Place
-from byheart.wiring import Opened, Surroundings, place_of
+from byheart.wiring import Opened, Surroundings, minds, place_of
 
 if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
     from byheart.domain.reports import Checkup
-    from byheart.flows.minds import Minds
     from byheart.flows.sessions.library import Sessions
 
 # A state file is small; whatever is larger is not one.
@@ -105,28 +104,7 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
 
     scanner = RuleScanner()
     shelf = Shelf(sources=every, index=index, scanner=scanner, project_of=project_of)
-    return Sessions(shelf, around.clock, minds(opened, around, scanner.redacted))
-
-
-def minds(opened: Opened, around: Surroundings, clean: Callable[[str], str]) -> Minds:
-    """The models that recall may ask, as configured."""
-    from byheart.adapters.embedders import registry
-    from byheart.flows.minds import Minds
-
-    config = opened.config
-    choice = registry.Choice(
-        kind=config.text("recall.embedder"),
-        store=os.path.join(opened.home, "models"),
-        folder=around.expanded(config.text("recall.model_folder")),
-        address=config.text("recall.endpoint"),
-        model=config.text("recall.endpoint_model"),
-        key=around.environment.get("BYHEART_EMBEDDINGS_KEY"),
-    )
-    if choice.kind == "none":
-        return Minds(None, lambda: registry.reranker(choice), clean)
-    # One thread is all that a question needs, and starting more costs more than it gives.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return Minds(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
+    return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
 
 
 def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | bool]]:
@@ -136,7 +114,7 @@ def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | b
     kind, store = opened.config.text("recall.embedder"), os.path.join(opened.home, "models")
     found: list[dict[str, str | bool]] = []
     if kind not in ("builtin", "none"):
-        mind = minds(opened, around, str)
+        mind = minds(around, opened.config, opened.home, str)
         name = mind.embedder.id if mind.embedder else kind
         found.append({"name": name, "ready": mind.embedder is not None, "state": mind.missing or "ready"})
     shipped = (weights.RERANKER,) if kind != "builtin" else (weights.EMBEDDER, weights.RERANKER)

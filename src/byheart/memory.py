@@ -55,17 +55,21 @@ class Memory:
             asking.prepared(self._desk, request)
         return verdict
 
-    def recall(self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None) -> Listing:
+    def recall(
+        self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None, deep: bool = False
+    ) -> Listing:
         """Records that fit a query, best first."""
-        from byheart.flows import overview
+        from byheart.flows import recalling
 
-        return overview.recall(self._desk, query, scopes, most or self._desk.limits.recall_results)
+        return recalling.recall(self._desk, query, scopes, most or self._desk.limits.recall_results, deep=deep)
 
     def forget(self, selector: str, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Remove one record for good."""
-        from byheart.flows import forget
+        from byheart.flows import forget, recalling
 
-        return forget.forget(self._desk, selector, scope, reason)
+        receipt = forget.forget(self._desk, selector, scope, reason)
+        recalling.caught_up(self._desk)
+        return receipt
 
     def confirm(self, selector: str, *, scope: Scope | None = None) -> Receipt:
         """Raise one record to high confidence."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 
 from byheart import config as settings
 from byheart.adapters import projects
@@ -19,10 +20,11 @@ from byheart.dialects.triples import Triples
 from byheart.dialects.yaml_block import NAME as PROFILE
 from byheart.dialects.yaml_block import YamlBlock
 from byheart.domain.errors import BadInput, Conflict, Refused
-from byheart.domain.ports import Dialect, Files, Scanner
+from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
-from byheart.flows.desk import Desk
+from byheart.flows.desk import Cabinet, Desk
+from byheart.flows.minds import Minds
 from byheart.memory import Memory
 
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
@@ -111,6 +113,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         salt=_salt(disk, home),
         journal=config.journal,
         zone=_zone(around, config),
+        cabinet=_cabinet(around, config, home),
     )
     usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
     chosen = set(roots[Scope.LOCAL].documents.values())
@@ -127,6 +130,48 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         files=disk,
         shadowed=tuple(shadowed),
     )
+
+
+def _cabinet(around: Surroundings, config: Config, home: str) -> Callable[[], Cabinet]:
+    """Where records are searched, made when it is first asked for; while memory is switched off, nothing is kept of it."""
+    path = os.path.join(home, "state", "index.db")
+
+    @cache
+    def made(where: str) -> RecordIndex:
+        from byheart.adapters.index.notebook import NotebookIndex
+
+        return NotebookIndex(where)
+
+    @cache
+    def cabinet() -> Cabinet:
+        kept = path if config.flag("memory.enabled") else ":memory:"
+        return Cabinet(
+            index=lambda: made(kept),
+            spare=lambda: made(":memory:"),
+            minds=minds(around, config, home, lambda text: RuleScanner().redacted(text)),
+            is_there=lambda: os.path.exists(path),
+        )
+
+    return cabinet
+
+
+def minds(around: Surroundings, config: Config, home: str, clean: Callable[[str], str]) -> Minds:
+    """The models that recall may ask, as configured."""
+    from byheart.adapters.embedders import registry
+
+    choice = registry.Choice(
+        kind=config.text("recall.embedder"),
+        store=os.path.join(home, "models"),
+        folder=around.expanded(config.text("recall.model_folder")),
+        address=config.text("recall.endpoint"),
+        model=config.text("recall.endpoint_model"),
+        key=around.environment.get("BYHEART_EMBEDDINGS_KEY"),
+    )
+    if choice.kind == "none":
+        return Minds(None, lambda: registry.reranker(choice), clean)
+    # One thread is all that a question needs, and starting more costs more than it gives.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return Minds(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
 
 
 def _local(around: Surroundings, config: Config, home: str, project: Project, in_repo: dict[str, Place]) -> Root:

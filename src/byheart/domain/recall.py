@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from byheart.domain.records import Record
     from byheart.domain.sessions import Session, Turn
 
 
@@ -14,13 +16,17 @@ class NoModel(Exception):
 
 
 class Embedder(Protocol):
-    """Texts as vectors of length one, float32. `id` names the model and its weights."""
+    """Texts as vectors of length one, float32. `id` names the model and its weights; `scale` says which cosine two texts have
+    that have nothing to do with each other, and from which on they do."""
 
     @property
     def id(self) -> str: ...
 
     @property
     def width(self) -> int: ...
+
+    @property
+    def scale(self) -> tuple[float, float]: ...
 
     def embed(self, texts: list[str]) -> list[bytes]: ...
 
@@ -49,10 +55,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A question as a vector, and of which model."""
+    """A question as a vector, of which model, and how that model's cosines are to be taken."""
 
     model: str
     vector: bytes
+    scale: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,3 +73,30 @@ class Candidate:
     cosine: float | None
     meaning: float | None
     company: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A record on its way into the index: what is shown of it, and by which words and in which company it is found."""
+
+    handle: str
+    line: int
+    record: Record
+    scope: str
+    dialect: str
+    note: str | None = None
+    at: date | None = None
+    text: str = ""
+    before: str = ""
+    meta: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """A record that may answer, as a candidate among turns is: its words, its nearness, its meaning."""
+
+    item: Item
+    path: str
+    words: float
+    cosine: float | None
+    meaning: float | None

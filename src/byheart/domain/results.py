@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from byheart.domain.records import Record, Scope
 
@@ -31,6 +32,7 @@ class Hit:
     line: int
     score: float = 0.0
     note: str | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,10 @@ class Listing:
 
     hits: tuple[Hit, ...]
     problems: tuple[Finding, ...] = ()
+    # Whether what was found surely has to do with what was asked for; a neighbour may be all there is.
+    is_sure: bool = True
+    # What a fuller answer would have needed and could not be had.
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

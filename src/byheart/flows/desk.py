@@ -10,16 +10,28 @@ from byheart.domain.documents import Document
 from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
-from byheart.domain.ports import Dialect, Files, Scanner
+from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Record, Scope, Value, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.roots import Place, Project, Root
+from byheart.flows.minds import Minds
 from byheart.policies import forgetting
 from byheart.text.likeness import normalised
 from byheart.text.slugs import short_digest
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
 NOTEBOOKS = (PROFILE, RULES, JOURNAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cabinet:
+    """Where records are searched: the index, one that is gone with the process for when the other cannot be used, and the
+    models. `is_there` tells without opening it whether the index exists."""
+
+    index: Callable[[], RecordIndex]
+    spare: Callable[[], RecordIndex]
+    minds: Minds
+    is_there: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +49,7 @@ class Desk:
     salt: Callable[[], bytes]
     journal: JournalSettings
     zone: tzinfo | None
+    cabinet: Callable[[], Cabinet]
 
     def most_bytes(self, name: str) -> int | None:
         """The largest file of a format that is read; None is the general limit."""

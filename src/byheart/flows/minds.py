@@ -48,7 +48,8 @@ class Minds:
             return None
         try:
             # A server may be asked, so nothing secret may be in it.
-            return Meaning(self.embedder.id, self.embedder.embed([self._clean(question)])[0])
+            vector = self.embedder.embed([self._clean(question)])[0]
+            return Meaning(self.embedder.id, vector, self.embedder.scale)
         except NoModel as error:
             self.missing = str(error)
             return None

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 from byheart.dialects.journal import conceals
 from byheart.domain.errors import Environment, Unnatural
-from byheart.domain.journal import COMPACTION
 from byheart.domain.records import Kind, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
 from byheart.flows.desk import (
     JOURNAL,
-    NOTEBOOKS,
     PROFILE,
     RULES,
     Desk,
@@ -40,23 +38,13 @@ class Page:
     problems: tuple[Finding, ...]
 
 
-def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> Listing:
-    """The records that fit a query, best first."""
-    documents, problems = every(desk, scopes, NOTEBOOKS)
-    # Summaries hold a bit of everything and would win nearly every search; what they sum up is in the archive.
-    heard = [hit for each in documents for hit in _noted(each) if not _kept_back(hit.record)]
-    heard += _archived(desk, scopes, query)
-    found = ranking.found(query, heard, most)
-    return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
-
-
 def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kind | None, tag: str | None) -> Listing:
     """Every record of these scopes and formats, in file order, filtered."""
     documents, problems = every(desk, scopes, names)
     found = [
         hit
         for each in documents
-        for hit in _noted(each)
+        for hit in noted(each)
         if not hit.record.is_secret
         and (kind is None or hit.record.kind is kind)
         and (tag is None or tag in hit.record.tags)
@@ -64,25 +52,7 @@ def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kin
     return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
 
 
-def _archived(desk: Desk, scopes: Sequence[Scope], query: str) -> list[Hit]:
-    """What has left MEMORY.md for its archive can still be found."""
-    # Most journals have no archive; then nobody pays for the journal's modules.
-    found: list[Hit] = []
-    for scope in scopes:
-        if not desk.files.size(desk.roots[scope].documents[JOURNAL]):
-            continue
-        from byheart.flows.journal.reading import archived
-
-        letters = ranking.parts_of(query)
-        found += [hit for hit in archived(desk, scope, letters) if not _kept_back(hit.record)]
-    return found
-
-
-def _kept_back(record: Record) -> bool:
-    return record.origin is not None and (record.is_secret or record.origin.category == COMPACTION)
-
-
-def _noted(each: Opened) -> list[Hit]:
+def noted(each: Opened) -> list[Hit]:
     """The document's hits, each with a note where another entry overrules it."""
     found = hits(each)
     if each.dialect.name != RULES:
@@ -229,4 +199,4 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
     return Listing(hits=tuple(chosen[:most]), problems=tuple(problems))
 
 
-__all__ = ["Page", "listing", "profile", "recall", "rules", "show", "show_one"]
+__all__ = ["Page", "listing", "profile", "rules", "show", "show_one"]

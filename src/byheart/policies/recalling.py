@@ -12,10 +12,9 @@ from datetime import date
 
 from byheart.domain.recall import Candidate, Question
 from byheart.domain.sessions import Speaker
+from byheart.policies.fusing import meaning_share, standard
 from byheart.text.timewords import TimeHint
 
-# Long questions are found by their words; short ones need their meaning.
-_MOST_MEANING, _LEAST_MEANING, _MEANING_LOST = 0.40, 0.12, 0.02
 _NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.20, 0.20, 0.30
 # What the other side said counts less where somebody asks for their own words.
 _OTHER_SIDE, _ADDED = 0.6, 0.4
@@ -37,11 +36,6 @@ class Judged:
     @property
     def alone(self) -> float:
         return self.score - self.factors.get("company", 0.0)
-
-
-def meaning_share(terms: int) -> float:
-    """How much meaning counts beside words, by how many words a question has."""
-    return min(_MOST_MEANING, max(_LEAST_MEANING, 0.48 - _MEANING_LOST * terms))
 
 
 def judged(asked: Question, hint: TimeHint, candidates: Sequence[Candidate]) -> list[Judged]:
@@ -106,17 +100,11 @@ def reranked(found: Sequence[Judged], scores: Sequence[float], share: float) -> 
     first, rest = list(found[: len(scores)]), list(found[len(scores) :])
     if len(first) < 2:
         return [*first, *rest]
-    own, read = _standard([each.score for each in first]), _standard(scores)
+    own, read = standard([each.score for each in first]), standard(scores)
     mixed = sorted(
         zip(first, own, read, strict=True), key=lambda each: (1 - share) * each[1] + share * each[2], reverse=True
     )
     return [*(replace(each, factors={**each.factors}) for each, _, _ in mixed), *rest]
-
-
-def _standard(values: Sequence[float]) -> list[float]:
-    mean = sum(values) / len(values)
-    spread = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5 or 1.0
-    return [(value - mean) / spread for value in values]
 
 
 def day_of(candidate: Candidate) -> date | None:

@@ -12,12 +12,14 @@ _GLUED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f"
 )
-_APART = deferred(f"[{_GLUED}\u2190-\u2bff\U0001f000-\U0001faff]")
+_SIGNS_ALONE = "\u2190-\u2bff\U0001f000-\U0001faff"
+_APART = deferred(f"[{_GLUED}{_SIGNS_ALONE}]")
 _RUN = deferred(f"[{_GLUED}]+")
 # Vowel signs that readers of Arabic and Hebrew leave out at will.
 _SIGNS = deferred("[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
 _SAME = str.maketrans({"ي": "ی", "ك": "ک", "ى": "ی", "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه"})
-_WORD = deferred(r"\w+")
+# Vowel signs of Indian scripts are no word characters to Python, and are to the index.
+_WORD = deferred(f"(?:\\w|[\u0300-\u036f\u0900-\u0dff])+|[{_SIGNS_ALONE}]")
 _LATIN = deferred(r"[\x00-\u024f]+")
 _QUOTED = deferred(r"[\"“”«»`]([^\"“”«»`\n]{2,200})[\"“”«»`]")
 _WHOLE = deferred(r"\w[\w./:@#\\-]*[./:@#\\_-]\w[\w./:@#\\-]*")

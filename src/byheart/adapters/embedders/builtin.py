@@ -17,6 +17,7 @@ class BuiltinEmbedder:
 
     width = 384
     id = f"{EMBEDDER.name}@{EMBEDDER.digest[:12]}"
+    scale = (0.45, 0.63)
 
     def __init__(self, store: str) -> None:
         self._bert, words = loaded(EMBEDDER, store)

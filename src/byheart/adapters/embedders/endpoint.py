@@ -17,6 +17,8 @@ _AT_ONCE, _SECONDS, _LARGEST = 64, 20, 64_000_000
 class EndpointEmbedder:
     """Asks `<address>/embeddings`. Texts that get here have been cleaned of secrets."""
 
+    scale = (0.2, 0.5)
+
     def __init__(self, address: str, model: str, key: str | None = None) -> None:
         if not address.startswith(("http://", "https://")):
             raise NoModel(f"recall.endpoint is {address!r}; it must begin with http:// or https://")

@@ -17,6 +17,7 @@ class HashedEmbedder:
 
     id = "sha1-128"
     width = _WIDTH
+    scale = (0.1, 0.5)
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """A vector of length one for each text, as float32; all zeros where a text has no word in it."""

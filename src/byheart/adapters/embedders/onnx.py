@@ -20,6 +20,8 @@ _LONGEST, _BATCH = 256, 2_048
 class OnnxEmbedder:
     """A BERT-like model: `model.onnx` and `vocab.txt` in a folder, as exports for search are laid out."""
 
+    scale = (0.2, 0.5)
+
     def __init__(self, folder: str, name: str | None = None) -> None:
         try:
             import onnxruntime

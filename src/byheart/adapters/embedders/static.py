@@ -21,6 +21,8 @@ _MOST_WORDS = 400_000
 class StaticEmbedder:
     """A folder with `vectors.txt`: a word and its numbers on each line, as word2vec and GloVe write them."""
 
+    scale = (0.4, 0.75)
+
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, "vectors.txt") if os.path.isdir(folder) else folder
         words: dict[str, int] = {}

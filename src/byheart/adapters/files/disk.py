@@ -50,19 +50,27 @@ class DiskFiles:
 
     def size(self, place: Place) -> int | None:
         """How many bytes the file has; None where there is none."""
+        found = self._status(place)
+        return found.st_size if found else None
+
+    def stamp(self, place: Place) -> str:
+        """What tells whether the file changed; empty where there is none."""
+        found = self._status(place)
+        return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}" if found else ""
+
+    def _status(self, place: Place) -> os.stat_result | None:
         names = parts(place)
         folder = open_folder(place, names[:-1], create=False)
         if folder is None:
             return None
         try:
-            found = os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
+            return os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise explained(place, error, writing=False) from None
         finally:
             os.close(folder)
-        return found.st_size
 
     def write(self, place: Place, text: str, base: str) -> Snapshot:
         """Replace the file's text if it still has the digest `base` (empty: if it does not exist)."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 
+from byheart.adapters.index.keeping import TURNS
 from byheart.adapters.index.writing import moment
 
-TURNS = 1
 _LONGEST, _CONTEXT = 800, 200
 
 
@@ -30,17 +29,3 @@ def _identified(row: sqlite3.Row) -> str:
     when = f"[{at:%-d %B %Y}] " if at else ""
     before = f"{row['before'][-_CONTEXT:].strip()}\n" if row["before"] else ""
     return f"{before}{when}{row['name'] or row['speaker']}: {row['text'][:_LONGEST]}"
-
-
-def keep(db: sqlite3.Connection, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Put vectors beside their turns."""
-    from byheart.adapters.index.vectors import packed
-
-    db.execute("INSERT OR IGNORE INTO model(name, width) VALUES(?, ?)", (model, width))
-    own = db.execute("SELECT n FROM model WHERE name = ?", (model,)).fetchone()[0]
-    for item, vector in vectors:
-        db.execute("DELETE FROM vector WHERE shelf = ? AND item = ?", (TURNS, item))
-        db.execute(
-            "INSERT INTO vector(shelf, item, model, value) SELECT ?, n, ?, ? FROM turn WHERE n = ?",
-            (TURNS, own, packed(vector), item),
-        )

@@ -12,6 +12,8 @@ from typing import NoReturn
 from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 
 VERSION = 3
+# An index that is gone with the process, for when none can be kept.
+MEMORY = ":memory:"
 # Signs are words too, so that an emoji can be found; and marks belong to the letters before them.
 TOKENS = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co So'"
 # Seconds to wait for another process that writes; it does so a file at a time.
@@ -48,6 +50,14 @@ CREATE TABLE vector(
 CREATE TABLE unvector(seq INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, item INTEGER NOT NULL);
 CREATE TRIGGER vector_gone AFTER DELETE ON vector BEGIN INSERT INTO unvector(shelf, item) VALUES(old.shelf, old.item); END;
 CREATE TRIGGER turn_gone AFTER DELETE ON turn BEGIN DELETE FROM vector WHERE shelf = 1 AND item = old.n; END;
+CREATE TABLE page(n INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);
+CREATE TABLE record(
+  n INTEGER PRIMARY KEY, page INTEGER NOT NULL, handle TEXT NOT NULL, line INTEGER NOT NULL, body TEXT NOT NULL, text TEXT NOT NULL,
+  before TEXT NOT NULL, meta TEXT NOT NULL
+);
+CREATE INDEX record_page ON record(page);
+CREATE VIRTUAL TABLE record_words USING fts5(text, before, meta, content='', tokenize="@");
+CREATE TRIGGER record_gone AFTER DELETE ON record BEGIN DELETE FROM vector WHERE shelf = 2 AND item = old.n; END;
 CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL);
 CREATE TABLE command(
   turn INTEGER PRIMARY KEY, session INTEGER NOT NULL, form TEXT NOT NULL, program TEXT NOT NULL, kind TEXT, ok INTEGER,
@@ -72,6 +82,9 @@ CREATE INDEX remark_session ON remark(session, turn);
 """
 
 
+WORD_TABLES = ("turn_words", "fix_words", "record_words")
+
+
 def connected(path: str) -> sqlite3.Connection:
     """The index, made or rebuilt where it is missing, of another version, or broken. Files are the truth, so nothing is
     lost by that."""
@@ -88,7 +101,7 @@ def connected(path: str) -> sqlite3.Connection:
                             if statement.strip():
                                 connection.execute(statement)
                         if sqlite3.sqlite_version_info >= (3, 42):
-                            for table in ("turn_words", "fix_words"):
+                            for table in WORD_TABLES:
                                 connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 1)")
                         connection.execute(f"PRAGMA user_version = {VERSION}")
                 return connection
@@ -106,6 +119,8 @@ def connected(path: str) -> sqlite3.Connection:
 
 
 def _opened(path: str) -> sqlite3.Connection:
+    if path == MEMORY:
+        return _settled(sqlite3.connect(path, isolation_level=None))
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -119,7 +134,10 @@ def _opened(path: str) -> sqlite3.Connection:
             raise Unnatural(path, "it has another name elsewhere", "remove it; it is rebuilt")
     except OSError as error:
         raise Unwritable(path, os.strerror(error.errno or 0), "make the folder writable, or set BYHEART_HOME") from None
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    return _settled(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None))
+
+
+def _settled(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     for setting in (
         "journal_mode=WAL",
@@ -182,3 +200,12 @@ def changing(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("COMMIT")
         elif connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def purged(connection: sqlite3.Connection) -> None:
+    """Leave no trace of dropped text: neither in the word index, which only marks what is deleted, nor in the log."""
+    if sqlite3.sqlite_version_info < (3, 42):
+        with changing(connection):
+            for table in WORD_TABLES:
+                connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -7,8 +7,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from byheart.adapters.index.lexical import Term, Words, whole_of, worth
 from byheart.adapters.index.looking import session_of, where_of
+from byheart.adapters.index.measuring import Term, Words, standing, whole_of, worth
 from byheart.adapters.index.writing import turn_of
 from byheart.domain.recall import Candidate, Meaning, Question
 from byheart.domain.sessions import Session, Which
@@ -16,7 +16,6 @@ from byheart.domain.sessions import Session, Which
 if TYPE_CHECKING:
     from byheart.adapters.index.vectors import Matrix
 
-TURNS = 1
 # What a word is worth in a turn's own text, in what it ran and met, in what was said before it, in name and date.
 _WEIGHTS = (1.0, 0.6, 0.5, 1.0)
 _BY_WORDS, _BY_MEANING, _NARROW = 400, 200, 2_000
@@ -56,7 +55,7 @@ def turns(
                 turn=turn_of(row),
                 words=held.get(row["n"], 0.0),
                 cosine=cosine,
-                meaning=min(1.0, max(0.0, (cosine - mean) / max(1e-6, best - mean))) if cosine is not None else None,
+                meaning=standing(cosine, best, mean),
                 company=company.get(own, 0.0),
             )
         )

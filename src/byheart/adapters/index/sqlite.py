@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from byheart.adapters.index import embedding, looking, searching, writing
-from byheart.adapters.index.schema import answering, changing, connected
+from byheart.adapters.index import embedding, keeping, looking, searching, writing
+from byheart.adapters.index.opened import Opened
+from byheart.adapters.index.schema import answering, changing
 from byheart.domain.recall import Candidate, Meaning, Question
 from byheart.domain.sessions import (
     AgentCount,
@@ -27,19 +26,11 @@ from byheart.domain.sessions import (
 )
 
 if TYPE_CHECKING:
-    from byheart.adapters.index.vectors import Matrix
+    pass
 
 
-class SqliteIndex:
-    """Sessions in index.db. It is opened at first need, and made where there is none."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._matrices: dict[int, Matrix] = {}
-
-    @cached_property
-    def _db(self) -> sqlite3.Connection:
-        return connected(self.path)
+class SqliteIndex(Opened):
+    """Sessions in index.db."""
 
     def stamps(self) -> dict[str, Stamp]:
         """What every transcript looked like when it was read."""
@@ -64,11 +55,6 @@ class SqliteIndex:
                 for key in keys:
                     writing.drop(self._db, key)
 
-    def purge(self) -> None:
-        """Take what was dropped out of the file itself, not only out of the tables."""
-        with answering(self.path):
-            writing.purge(self._db)
-
     def sessions(self, which: Which, most: int) -> list[Listed]:
         """Sessions, the newest first."""
         with answering(self.path):
@@ -87,18 +73,7 @@ class SqliteIndex:
     def candidates(self, asked: Question, which: Which, meaning: Meaning | None) -> list[Candidate]:
         """Turns that may answer a question."""
         with answering(self.path):
-            return searching.turns(self._db, asked, which, meaning, self._matrix(searching.TURNS, meaning))
-
-    def _matrix(self, shelf: int, meaning: Meaning | None) -> Matrix | None:
-        if meaning is None:
-            return None
-        known = self._db.execute("SELECT n, width FROM model WHERE name = ?", (meaning.model,)).fetchone()
-        if known is None:
-            return None
-        from byheart.adapters.index.vectors import synced
-
-        self._matrices[shelf] = synced(self._db, shelf, known[0], known[1], self._matrices.get(shelf))
-        return self._matrices[shelf]
+            return searching.turns(self._db, asked, which, meaning, self._matrix(keeping.TURNS, meaning))
 
     def unembedded(self, model: str, most: int) -> list[tuple[int, str]]:
         """Turns that have no vector of this model yet, with the text that stands for each."""
@@ -108,7 +83,7 @@ class SqliteIndex:
     def embedded(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors of turns. Those whose turn went away meanwhile are dropped."""
         with answering(self.path), changing(self._db):
-            embedding.keep(self._db, model, width, vectors)
+            keeping.keep(self._db, keeping.TURNS, model, width, vectors)
 
     def uses(self, words: Sequence[str], kind: str | None, which: Which, most: int) -> list[CommandUse]:
         """Commands as they were run."""
@@ -154,9 +129,3 @@ class SqliteIndex:
         """The transcript that a session was read from."""
         with answering(self.path):
             return looking.place_of(self._db, session)
-
-    def close(self) -> None:
-        """Put what is in the write-ahead log into the file."""
-        if "_db" in self.__dict__:
-            self._db.close()
-            del self.__dict__["_db"]

@@ -351,15 +351,6 @@ def drop(connection: sqlite3.Connection, key: str) -> None:
     connection.execute("DELETE FROM file WHERE key = ?", (key,))
 
 
-def purge(connection: sqlite3.Connection) -> None:
-    """Leave no trace of dropped text: neither in the word index, which only marks what is deleted, nor in the log."""
-    if sqlite3.sqlite_version_info < (3, 42):
-        with changing(connection):
-            for table in ("turn_words", "fix_words"):
-                connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
 def _unword_fixes(connection: sqlite3.Connection, session: int) -> None:
     connection.execute(
         "INSERT INTO fix_words(fix_words, rowid, error, failed_command) SELECT 'delete', n, error, failed_command FROM fix WHERE session = ?",

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from byheart.domain.errors import BadInput
+from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Scope
 from byheart.domain.results import Finding
+from byheart.domain.roots import Place
 from byheart.interfaces.render import as_json, finding_line
 from byheart.text.unicode import visible
 
@@ -103,6 +104,20 @@ def page(text: str) -> None:
 def note(line: str) -> None:
     """A line beside the result."""
     click.echo(line, err=True)
+
+
+def once(opened_: Opened, line: str) -> None:
+    """A line beside the result that is worth saying once; said again when it has become another."""
+    place = Place(opened_.home, "state/said.txt")
+    try:
+        known = opened_.files.read(place)
+        if known.text == line:
+            return
+        opened_.files.write(place, line, known.digest)
+    except ByheartError:
+        # Better said twice than not at all.
+        pass
+    note(f"byheart: {line}")
 
 
 def put(value: object) -> None:

@@ -28,22 +28,42 @@ def _ended(listing: Listing, empty: str) -> int:
     return 1
 
 
-@click.command(epilog=frame.examples('byheart recall "how do we run the tests"'))
+@click.command(
+    epilog=frame.examples(
+        'byheart recall "how do we run the tests"',
+        'byheart recall --explain "what did we decide last week"',
+        'byheart recall --deep "why do logins fail"',
+    )
+)
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(1, 100), help="How many results at most.")
+@click.option("--deep", is_flag=True, help="Read the best results closely; better order, a moment longer.")
+@click.option("--explain", is_flag=True, help="Show what speaks for each result.")
 @frame.scope_option
 @frame.json_option
-def recall(query: tuple[str, ...], limit: int | None, scope: str | None, as_object: bool) -> int:
-    """Find memories by words, best first."""
+def recall(
+    query: tuple[str, ...], limit: int | None, deep: bool, explain: bool, scope: str | None, as_object: bool
+) -> int:
+    """Find memories by words and by meaning, best first.
+
+    Quoted words are looked for as they stand. Words such as "last week" or "in March" are taken as a hint.
+    """
     opened = frame.opened()
-    found = opened.memory.recall(" ".join(query), scopes=frame.scopes_of(scope), most=limit)
+    found = opened.memory.recall(" ".join(query), scopes=frame.scopes_of(scope), most=limit, deep=deep)
     frame.problems(found.problems)
+    if found.missing:
+        frame.once(opened, found.missing)
     if as_object:
         frame.put(found)
         return _ended(found, "nothing fits")
+    if found.hits and not found.is_sure:
+        frame.note("byheart: nothing surely fits; these come nearest")
     for hit in found.hits:
         frame.say(hit_line(hit))
         frame.say(f"          {hit.path}:{hit.line}")
+        if explain:
+            told = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
+            frame.say(f"          {hit.score:.2f}: {told}")
     return _ended(found, "nothing fits")
 
 

@@ -1,4 +1,4 @@
-"""Asking the word indexes: how much of a question stands in which row."""
+"""Measuring rows by a question: how much of its words they hold, and where they stand by their meaning."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from byheart.domain.recall import Question
 # Rows that a question may touch. What is in more texts than this tells little about any of them.
 _BUDGET = 40_000
 _COVERED = 1.5
+_FEW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,11 @@ def whole_of(asked: Question, terms: Iterable[Term], total: int) -> float:
     """What a row that holds all of the question would come to. A term that is nowhere counts as the rarest."""
     known = {term.asked: term.worth for term in terms}
     return sum(known.get(term, worth(0, total)) for term in asked.terms)
+
+
+def standing(cosine: float | None, best: float, mean: float) -> float | None:
+    """Where a row stands between the mean of all and the nearest; None where it has no vector. A few rows make no mean."""
+    if cosine is None:
+        return None
+    low = min(mean, best - _FEW)
+    return min(1.0, max(0.0, (cosine - low) / (best - low)))

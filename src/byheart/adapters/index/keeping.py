@@ -1,0 +1,23 @@
+"""Keeping vectors beside the rows they are of."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+TURNS, RECORDS = 1, 2
+
+
+def keep(db: sqlite3.Connection, shelf: int, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Put vectors beside their rows, as far as these are still there."""
+    from byheart.adapters.index.vectors import packed
+
+    db.execute("INSERT OR IGNORE INTO model(name, width) VALUES(?, ?)", (model, width))
+    own = db.execute("SELECT n FROM model WHERE name = ?", (model,)).fetchone()[0]
+    table = "turn" if shelf == TURNS else "record"
+    for item, vector in vectors:
+        db.execute("DELETE FROM vector WHERE shelf = ? AND item = ?", (shelf, item))
+        db.execute(
+            f"INSERT INTO vector(shelf, item, model, value) SELECT ?, n, ?, ? FROM {table} WHERE n = ?",
+            (shelf, own, packed(vector), item),
+        )

@@ -1,0 +1,39 @@
+"""Records in the index, as flows see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byheart.adapters.index import keeping, records
+from byheart.adapters.index.opened import Opened
+from byheart.adapters.index.schema import answering, changing
+from byheart.domain.recall import Item, Meaning, Question, Remembered
+
+
+class NotebookIndex(Opened):
+    """Records of all notebooks in index.db."""
+
+    def page_stamps(self) -> dict[str, str]:
+        """What every notebook looked like when it was taken in."""
+        with answering(self.path):
+            return records.stamps(self._db)
+
+    def put_page(self, path: str, stamp: str, items: Sequence[Item]) -> int:
+        """Bring a notebook's records up to date; how many went away."""
+        with answering(self.path), changing(self._db):
+            return records.put(self._db, path, stamp, items)
+
+    def recollected(self, asked: Question, pages: Sequence[str], meaning: Meaning | None) -> list[Remembered]:
+        """Records that may answer a question."""
+        with answering(self.path):
+            return records.found(self._db, asked, pages, meaning, self._matrix(keeping.RECORDS, meaning))
+
+    def unembedded_records(self, model: str, most: int) -> list[tuple[int, str]]:
+        """Records that have no vector of this model yet."""
+        with answering(self.path):
+            return records.due(self._db, model, most)
+
+    def embedded_records(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Keep vectors of records."""
+        with answering(self.path), changing(self._db):
+            keeping.keep(self._db, keeping.RECORDS, model, width, vectors)

@@ -1,0 +1,47 @@
+"""The file behind the index: opened at first need, made where there is none."""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from byheart.adapters.index.schema import answering, connected, purged
+from byheart.domain.recall import Meaning
+
+if TYPE_CHECKING:
+    from byheart.adapters.index.vectors import Matrix
+
+
+class Opened:
+    """One connection, and the vectors that were read through it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._matrices: dict[int, Matrix] = {}
+
+    @cached_property
+    def _db(self) -> sqlite3.Connection:
+        return connected(self.path)
+
+    def _matrix(self, shelf: int, meaning: Meaning | None) -> Matrix | None:
+        if meaning is None:
+            return None
+        known = self._db.execute("SELECT n, width FROM model WHERE name = ?", (meaning.model,)).fetchone()
+        if known is None:
+            return None
+        from byheart.adapters.index.vectors import synced
+
+        self._matrices[shelf] = synced(self._db, shelf, known[0], known[1], self._matrices.get(shelf))
+        return self._matrices[shelf]
+
+    def purge(self) -> None:
+        """Take what was dropped out of the file itself, not only out of the tables."""
+        with answering(self.path):
+            purged(self._db)
+
+    def close(self) -> None:
+        """Put what is in the write-ahead log into the file."""
+        if "_db" in self.__dict__:
+            self._db.close()
+            del self.__dict__["_db"]

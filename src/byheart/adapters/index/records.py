@@ -1,0 +1,186 @@
+"""Records of notebooks in the index: a file at a time, only what changed in it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from byheart.adapters.index.keeping import RECORDS
+from byheart.adapters.index.measuring import Words, standing, whole_of
+from byheart.domain.journal import Origin, Sensitivity
+from byheart.domain.recall import Item, Meaning, Question, Remembered
+from byheart.domain.records import Confidence, Kind, Record
+from byheart.text.questions import spelled
+
+if TYPE_CHECKING:
+    from byheart.adapters.index.vectors import Matrix
+
+_WEIGHTS = (1.0, 0.5, 1.0)
+_BY_WORDS, _BY_MEANING, _NARROW = 200, 100, 4_000
+_WORDS = "record_words(rowid, text, before, meta) VALUES(?, ?, ?, ?)"
+_NO_WORDS = "record_words(record_words, rowid, text, before, meta) VALUES('delete', ?, ?, ?, ?)"
+
+
+def stamps(db: sqlite3.Connection) -> dict[str, str]:
+    """What every file looked like when it was taken in."""
+    return dict(db.execute("SELECT path, stamp FROM page").fetchall())
+
+
+def put(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item]) -> int:
+    """Bring a file's records up to date; how many of the earlier ones went away. Those that stay keep their vectors."""
+    row = db.execute(
+        "INSERT INTO page(path, stamp) VALUES(?, ?) ON CONFLICT(path) DO UPDATE SET stamp = excluded.stamp RETURNING n",
+        (path, stamp),
+    ).fetchone()
+    page = row[0]
+    # Where a record stands changes with every edit above it, and says nothing about what it is.
+    known: dict[tuple[str, str, str, str, str], list[tuple[int, int]]] = {}
+    for old in db.execute("SELECT n, line, handle, body, text, before, meta FROM record WHERE page = ?", (page,)):
+        known.setdefault(tuple(old)[2:], []).append((old[0], old[1]))
+    moved, fresh = [], []
+    for item in items:
+        told = (item.handle, _body(item), item.text, item.before, item.meta)
+        places = known.get(told)
+        if places:
+            own, line = places.pop()
+            if line != item.line:
+                moved.append((item.line, own))
+        else:
+            fresh.append((item.line, *told))
+    gone = [own for places in known.values() for own, _ in places]
+    _drop(db, gone)
+    db.executemany("UPDATE record SET line = ? WHERE n = ?", moved)
+    number = int(db.execute("SELECT coalesce(max(n), 0) FROM record").fetchone()[0])
+    for place, (line, handle, body, text, before, meta) in enumerate(fresh, number + 1):
+        db.execute(
+            "INSERT INTO record VALUES(?, ?, ?, ?, ?, ?, ?, ?)", (place, page, handle, line, body, text, before, meta)
+        )
+        db.execute(f"INSERT INTO {_WORDS}", (place, spelled(text), spelled(before), spelled(meta)))
+    if not items and not stamp:
+        db.execute("DELETE FROM page WHERE n = ?", (page,))
+    return len(gone)
+
+
+def _drop(db: sqlite3.Connection, rows: Iterable[int]) -> None:
+    for own in rows:
+        told = db.execute("SELECT n, text, before, meta FROM record WHERE n = ?", (own,)).fetchone()
+        db.execute(f"INSERT INTO {_NO_WORDS}", (told[0], *(spelled(part) for part in tuple(told)[1:])))
+        db.execute("DELETE FROM record WHERE n = ?", (own,))
+
+
+def found(
+    db: sqlite3.Connection, asked: Question, pages: Sequence[str], meaning: Meaning | None, matrix: Matrix | None
+) -> list[Remembered]:
+    """Records of these files that may answer, with how much of the question each holds. In no order."""
+    numbers = {
+        row[0]: row[1]
+        for row in db.execute(f"SELECT n, path FROM page WHERE path IN ({', '.join('?' * len(pages))})", tuple(pages))
+    }
+    if not numbers:
+        return []
+    total = int(db.execute("SELECT count(*) FROM record").fetchone()[0])
+    words = Words(db, "record_words", _WEIGHTS)
+    terms = words.terms(asked, total)
+    held = words.scores(terms, asked, whole_of(asked, terms, total))
+    everything = len(numbers) == db.execute("SELECT count(*) FROM page").fetchone()[0]
+    near = matrix.near(meaning.vector, _BY_MEANING if everything else _NARROW) if matrix and meaning else None
+    rows = _rows(db, numbers, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)
+    best, mean = 0.0, 0.0
+    if near is not None and len(near.cosines):
+        known = {row["n"] for row in rows}
+        rows += _rows(db, numbers, [row for row in near.rows.tolist() if row not in known], _BY_MEANING)
+        best, mean = float(near.cosines[0]), near.mean
+    cosines = matrix.cosines(meaning.vector, [row["n"] for row in rows]) if matrix and meaning else {}
+    if cosines:
+        best = max(cosines.values())
+    return [
+        Remembered(
+            item=_item(row),
+            path=numbers[row["page"]],
+            words=held.get(row["n"], 0.0),
+            cosine=(cosine := cosines.get(row["n"])),
+            meaning=standing(cosine, best, mean),
+        )
+        for row in rows
+    ]
+
+
+def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], most: int) -> list[sqlite3.Row]:
+    rows: list[sqlite3.Row] = []
+    allowed = ",".join(map(str, pages))
+    for start in range(0, len(wanted), 500):
+        some = wanted[start : start + 500]
+        query = f"SELECT * FROM record WHERE n IN ({','.join(map(str, some))}) AND page IN ({allowed})"
+        by_row = {row["n"]: row for row in db.execute(query)}
+        rows += [by_row[own] for own in some if own in by_row]
+        if len(rows) >= most:
+            break
+    return rows[:most]
+
+
+def due(db: sqlite3.Connection, model: str, most: int) -> list[tuple[int, str]]:
+    """Records that have no vector of this model, with the text that stands for each: what sort it is, its key, when."""
+    rows = db.execute(
+        "SELECT r.n, r.body, r.text FROM record r WHERE NOT EXISTS (SELECT 1 FROM vector v JOIN model m ON m.n = v.model "
+        "WHERE v.shelf = ? AND v.item = r.n AND m.name = ?) ORDER BY r.n DESC LIMIT ?",
+        (RECORDS, model, most),
+    )
+    wanted = []
+    for own, body, text in rows:
+        told = json.loads(body)
+        at = told.get("at")
+        when = f"[{date.fromisoformat(at):%-d %B %Y}] " if at else ""
+        wanted.append((own, f"{when}{told['kind']}: {text}"))
+    return wanted
+
+
+def _body(item: Item) -> str:
+    """A record as it is shown again; only what it has."""
+    record = item.record
+    told: dict[str, Any] = {
+        "text": record.text, "kind": record.kind.value, "key": record.key, "value": record.value, "triple": record.triple,
+        "weight": record.weight, "confidence": record.confidence.value if record.confidence else None, "tags": record.tags,
+        "source": record.source, "added": record.added.isoformat() if record.added else None, "scope": item.scope,
+        "dialect": item.dialect, "note": item.note, "at": item.at.isoformat() if item.at else None,
+    }  # fmt: skip
+    if record.origin is not None:
+        origin = record.origin
+        told["origin"] = {
+            "id": origin.id, "session": origin.session, "category": origin.category, "channel": origin.channel,
+            "certainty": origin.certainty, "timestamp": origin.timestamp, "sensitivity": origin.sensitivity.value,
+        }  # fmt: skip
+    return json.dumps({name: value for name, value in told.items() if value not in (None, [], ())}, ensure_ascii=False)
+
+
+def _item(row: sqlite3.Row) -> Item:
+    told = json.loads(row["body"])
+    origin = told.get("origin")
+    triple = told.get("triple")
+    record = Record(
+        text=told["text"],
+        kind=Kind(told["kind"]),
+        key=told.get("key"),
+        value=told.get("value"),
+        triple=(triple[0], triple[1], triple[2]) if triple else None,
+        weight=told.get("weight", 1),
+        confidence=Confidence(told["confidence"]) if told.get("confidence") else None,
+        tags=tuple(told.get("tags", ())),
+        source=told.get("source"),
+        added=date.fromisoformat(told["added"]) if told.get("added") else None,
+        origin=Origin(**{**origin, "sensitivity": Sensitivity(origin["sensitivity"])}) if origin else None,
+    )
+    return Item(
+        handle=row["handle"],
+        line=row["line"],
+        record=record,
+        scope=told["scope"],
+        dialect=told["dialect"],
+        note=told.get("note"),
+        at=date.fromisoformat(told["at"]) if told.get("at") else None,
+        text=row["text"],
+        before=row["before"],
+        meta=row["meta"],
+    )

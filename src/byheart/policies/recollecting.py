@@ -1,0 +1,124 @@
+"""What speaks for a record as an answer: that it fits comes first; of those that fit, the surer, weightier, nearer ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from byheart.domain.recall import Question, Remembered
+from byheart.domain.records import Kind, Scope
+from byheart.policies.fusing import meaning_share, standard
+from byheart.text.likeness import normalised
+from byheart.text.timewords import TimeHint
+
+_KIND = {Kind.CONSTRAINT: 0.05, Kind.RULE: 0.04, Kind.LESSON: 0.03, Kind.PREFERENCE: 0.03, Kind.NOTE: 0.0}
+_WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0
+_FRESH_DAYS = 90
+# From here on words and nearness together say that a record has to do with a question, and that it surely does. Words count in
+# full only where the meaning is not that of a stranger.
+_FITS, _SURELY = 1.0, 1.6
+_BY_WORDS, _WORDS_ALONE = 1.25, 3.3
+# Beside an answer that fits, others may fit less, but not much.
+_LEAST_SHARE, _FARTHER = 0.30, 0.10
+_SAME = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A record, and what each thing adds to it."""
+
+    candidate: Remembered
+    factors: Mapping[str, float]
+
+    @property
+    def score(self) -> float:
+        return sum(self.factors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The records that fit, best first, and whether any surely does."""
+
+    found: tuple[Judged, ...]
+    is_sure: bool
+
+
+def judged(
+    asked: Question,
+    hint: TimeHint,
+    candidates: Sequence[Remembered],
+    today: date,
+    scale: tuple[float, float] | None,
+) -> Verdict:
+    """What fits; nothing where nothing has to do with the question. `scale` is the model's, None where words were all."""
+    share = meaning_share(len(asked.terms)) if any(each.meaning is not None for each in candidates) else 0.0
+    named = normalised(asked.text)
+    every = [_judge(each, hint, share, named, today) for each in candidates]
+    best = max((_relevance(each, scale) for each in every), default=0.0)
+    if best < _FITS:
+        return Verdict((), True)
+    most = max(each.candidate.words for each in every)
+    nearest = max((each.candidate.cosine or 0.0 for each in every), default=0.0)
+    fitting = [each for each in every if _is_worth_it(each, most, nearest)]
+    found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.item.line)))
+    return Verdict(tuple(found), best >= _SURELY)
+
+
+def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date) -> Judged:
+    record, item = each.item.record, each.item
+    factors = {
+        "words": (1 - share) * each.words,
+        "meaning": share * (each.meaning or 0.0),
+        "kind": _KIND[record.kind],
+        "weight": _WEIGHT * min(5, record.weight - 1),
+        "confidence": _SURE * record.confidence.rank if record.confidence else 0.0,
+        "unconfirmed": _UNSURE if record.needs_confirmation else 0.0,
+        "project": _HERE if item.scope == Scope.LOCAL else 0.0,
+        "recency": _NEW * math.exp(-max(0, (today - item.at).days) / _FRESH_DAYS) if item.at else 0.0,
+    }
+    if record.key and named == record.key.casefold():
+        factors["named"] = _NAMED
+    if hint.spells and item.at is not None:
+        factors["time"] = _TIMED * hint.closeness(item.at)
+    return Judged(each, factors)
+
+
+def _relevance(each: Judged, scale: tuple[float, float] | None) -> float:
+    """How much a record has to do with the question, on a scale that does not depend on what else is stored."""
+    candidate = each.candidate
+    if "named" in each.factors:
+        return _SURELY
+    if scale is None or candidate.cosine is None:
+        return _WORDS_ALONE * candidate.words
+    strange, kin = scale
+    return _BY_WORDS * candidate.words + (candidate.cosine - strange) / (kin - strange)
+
+
+def _is_worth_it(each: Judged, most: float, nearest: float) -> bool:
+    candidate = each.candidate
+    if "named" in each.factors or (candidate.words and candidate.words >= _LEAST_SHARE * most):
+        return True
+    return candidate.cosine is not None and candidate.cosine >= nearest - _FARTHER
+
+
+def _once(found: Sequence[Judged]) -> list[Judged]:
+    """Each thing once: of records that say nearly the same, the best."""
+    kept: list[Judged] = []
+    bags: list[set[str]] = []
+    for each in found:
+        bag = set(normalised(each.candidate.item.text).split())
+        if not any(len(bag & other) / max(1, len(bag | other)) >= _SAME for other in bags):
+            kept.append(each)
+            bags.append(bag)
+    return kept
+
+
+def reranked(found: Sequence[Judged], scores: Sequence[float], share: float) -> tuple[Judged, ...]:
+    """The first few in another order, mixed with what a model says that read question and text together."""
+    first, rest = list(found[: len(scores)]), list(found[len(scores) :])
+    own, read = standard([each.score for each in first]), standard(scores)
+    order = sorted(range(len(first)), key=lambda at: (1 - share) * own[at] + share * read[at], reverse=True)
+    closely = [Judged(first[at].candidate, {**first[at].factors, "read": share * read[at]}) for at in order]
+    return (*closely, *rest)
