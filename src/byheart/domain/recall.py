@@ -93,10 +93,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """A record that may answer, as a candidate among turns is: its words, its nearness, its meaning."""
+    """A record that may answer: what its worth is judged by, and as with turns its words, its nearness, its meaning. `row` is
+    its place in the index, where the rest of it is."""
 
-    item: Item
+    row: int
     path: str
+    line: int
+    text: str
+    kind: str
+    key: str | None
+    weight: int
+    confidence: int | None
+    is_unsure: bool
+    is_local: bool
+    day: date | None
     words: float
     cosine: float | None
     meaning: float | None

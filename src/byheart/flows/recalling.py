@@ -49,21 +49,23 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
     found = verdict.found
     if deep and found and minds.reranker is not None:
         first = found[:_READ_CLOSELY]
-        read = minds.reranker.scores(query, [each.candidate.item.text for each in first])
+        read = minds.reranker.scores(query, [each.candidate.text for each in first])
         found = recollecting.reranked(found, read, _DEEP_SHARE)
+    items = index.items([each.candidate.row for each in found[:most]])
     hits = [
         Hit(
-            id=each.candidate.item.handle,
-            record=each.candidate.item.record,
-            scope=Scope(each.candidate.item.scope),
-            dialect=each.candidate.item.dialect,
+            id=item.handle,
+            record=item.record,
+            scope=Scope(item.scope),
+            dialect=item.dialect,
             path=each.candidate.path.removesuffix(_ARCHIVE),
-            line=each.candidate.item.line,
+            line=item.line,
             score=round(each.score, 4),
-            note=each.candidate.item.note,
+            note=item.note,
             factors={name: round(value, 4) for name, value in each.factors.items()},
         )
         for each in found[:most]
+        if (item := items.get(each.candidate.row)) is not None
     ]
     return Listing(
         hits=tuple(without_secrets(desk, hits)),

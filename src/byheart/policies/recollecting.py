@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from datetime import date
 
 from byheart.domain.recall import Question, Remembered
-from byheart.domain.records import Kind, Scope
+from byheart.domain.records import Kind
 from byheart.policies.fusing import meaning_share, standard
 from byheart.text.likeness import normalised
 from byheart.text.timewords import TimeHint
 
-_KIND = {Kind.CONSTRAINT: 0.05, Kind.RULE: 0.04, Kind.LESSON: 0.03, Kind.PREFERENCE: 0.03, Kind.NOTE: 0.0}
+_KIND: dict[str, float] = {
+    Kind.CONSTRAINT: 0.05,
+    Kind.RULE: 0.04,
+    Kind.LESSON: 0.03,
+    Kind.PREFERENCE: 0.03,
+    Kind.NOTE: 0.0,
+}
 _WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0
 _FRESH_DAYS = 90
 # From here on words and nearness together say that a record has to do with a question, and that it surely does. Words count in
@@ -62,26 +68,25 @@ def judged(
     most = max(each.candidate.words for each in every)
     nearest = max((each.candidate.cosine or 0.0 for each in every), default=0.0)
     fitting = [each for each in every if _is_worth_it(each, most, nearest)]
-    found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.item.line)))
+    found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.line)))
     return Verdict(tuple(found), best >= _SURELY)
 
 
 def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date) -> Judged:
-    record, item = each.item.record, each.item
     factors = {
         "words": (1 - share) * each.words,
         "meaning": share * (each.meaning or 0.0),
-        "kind": _KIND[record.kind],
-        "weight": _WEIGHT * min(5, record.weight - 1),
-        "confidence": _SURE * record.confidence.rank if record.confidence else 0.0,
-        "unconfirmed": _UNSURE if record.needs_confirmation else 0.0,
-        "project": _HERE if item.scope == Scope.LOCAL else 0.0,
-        "recency": _NEW * math.exp(-max(0, (today - item.at).days) / _FRESH_DAYS) if item.at else 0.0,
+        "kind": _KIND.get(each.kind, 0.0),
+        "weight": _WEIGHT * min(5, each.weight - 1),
+        "confidence": _SURE * (each.confidence or 0),
+        "unconfirmed": _UNSURE if each.is_unsure else 0.0,
+        "project": _HERE if each.is_local else 0.0,
+        "recency": _NEW * math.exp(-max(0, (today - each.day).days) / _FRESH_DAYS) if each.day else 0.0,
     }
-    if record.key and named == record.key.casefold():
+    if each.key and named == each.key.casefold():
         factors["named"] = _NAMED
-    if hint.spells and item.at is not None:
-        factors["time"] = _TIMED * hint.closeness(item.at)
+    if hint.spells and each.day is not None:
+        factors["time"] = _TIMED * hint.closeness(each.day)
     return Judged(each, factors)
 
 
@@ -108,7 +113,7 @@ def _once(found: Sequence[Judged]) -> list[Judged]:
     kept: list[Judged] = []
     bags: list[set[str]] = []
     for each in found:
-        bag = set(normalised(each.candidate.item.text).split())
+        bag = set(normalised(each.candidate.text).split())
         if not any(len(bag & other) / max(1, len(bag | other)) >= _SAME for other in bags):
             kept.append(each)
             bags.append(bag)

@@ -28,6 +28,11 @@ class NotebookIndex(Opened):
         with answering(self.path):
             return records.found(self._db, asked, pages, meaning, self._matrix(keeping.RECORDS, meaning))
 
+    def items(self, rows: Sequence[int]) -> dict[int, Item]:
+        """Records in full."""
+        with answering(self.path):
+            return records.items(self._db, rows)
+
     def unembedded_records(self, model: str, most: int) -> list[tuple[int, str]]:
         """Records that have no vector of this model yet."""
         with answering(self.path):

@@ -6,7 +6,7 @@ import sqlite3
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from byheart.adapters.index.schema import answering, connected, purged
+from byheart.adapters.index.schema import MEMORY, answering, beside, connected, purged
 from byheart.domain.recall import Meaning
 
 if TYPE_CHECKING:
@@ -32,13 +32,20 @@ class Opened:
             return None
         from byheart.adapters.index.vectors import synced
 
-        self._matrices[shelf] = synced(self._db, shelf, known[0], known[1], self._matrices.get(shelf))
+        self._matrices[shelf] = synced(
+            self._db,
+            shelf,
+            known[0],
+            known[1],
+            self._matrices.get(shelf),
+            None if self.path == MEMORY else beside(self.path, shelf),
+        )
         return self._matrices[shelf]
 
     def purge(self) -> None:
         """Take what was dropped out of the file itself, not only out of the tables."""
         with answering(self.path):
-            purged(self._db)
+            purged(self._db, self.path)
 
     def close(self) -> None:
         """Put what is in the write-ahead log into the file."""

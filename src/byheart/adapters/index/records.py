@@ -12,14 +12,15 @@ from byheart.adapters.index.keeping import RECORDS
 from byheart.adapters.index.measuring import Words, standing, whole_of
 from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.recall import Item, Meaning, Question, Remembered
-from byheart.domain.records import Confidence, Kind, Record
+from byheart.domain.records import Confidence, Kind, Record, Scope
 from byheart.text.questions import spelled
 
 if TYPE_CHECKING:
     from byheart.adapters.index.vectors import Matrix
 
 _WEIGHTS = (1.0, 0.5, 1.0)
-_BY_WORDS, _BY_MEANING, _NARROW = 200, 100, 4_000
+_BY_WORDS, _BY_MEANING, _NARROW = 60, 60, 4_000
+_LIGHT = "n, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day"
 _WORDS = "record_words(rowid, text, before, meta) VALUES(?, ?, ?, ?)"
 _NO_WORDS = "record_words(record_words, rowid, text, before, meta) VALUES('delete', ?, ?, ?, ?)"
 
@@ -37,31 +38,41 @@ def put(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item]) ->
     ).fetchone()
     page = row[0]
     # Where a record stands changes with every edit above it, and says nothing about what it is.
-    known: dict[tuple[str, str, str, str, str], list[tuple[int, int]]] = {}
-    for old in db.execute("SELECT n, line, handle, body, text, before, meta FROM record WHERE page = ?", (page,)):
-        known.setdefault(tuple(old)[2:], []).append((old[0], old[1]))
+    known: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for own, line, *told in db.execute(
+        "SELECT n, line, handle, text, before, meta, body FROM record WHERE page = ?", (page,)
+    ):
+        known.setdefault(tuple(told), []).append((own, line))
     moved, fresh = [], []
     for item in items:
-        told = (item.handle, _body(item), item.text, item.before, item.meta)
-        places = known.get(told)
+        body = _body(item)
+        places = known.get((item.handle, item.text, item.before, item.meta, body))
         if places:
             own, line = places.pop()
             if line != item.line:
                 moved.append((item.line, own))
         else:
-            fresh.append((item.line, *told))
+            fresh.append((item, body))
     gone = [own for places in known.values() for own, _ in places]
     _drop(db, gone)
     db.executemany("UPDATE record SET line = ? WHERE n = ?", moved)
     number = int(db.execute("SELECT coalesce(max(n), 0) FROM record").fetchone()[0])
-    for place, (line, handle, body, text, before, meta) in enumerate(fresh, number + 1):
-        db.execute(
-            "INSERT INTO record VALUES(?, ?, ?, ?, ?, ?, ?, ?)", (place, page, handle, line, body, text, before, meta)
-        )
-        db.execute(f"INSERT INTO {_WORDS}", (place, spelled(text), spelled(before), spelled(meta)))
+    for place, (item, body) in enumerate(fresh, number + 1):
+        db.execute(f"INSERT INTO record VALUES({', '.join('?' * 15)})", _row(place, page, item, body))
+        words = (spelled(item.text), spelled(item.before), spelled(item.meta))
+        db.execute(f"INSERT INTO {_WORDS}", (place, *words))
     if not items and not stamp:
         db.execute("DELETE FROM page WHERE n = ?", (page,))
     return len(gone)
+
+
+def _row(place: int, page: int, item: Item, body: str) -> tuple[object, ...]:
+    record = item.record
+    return (
+        place, page, item.handle, item.line, item.text, item.before, item.meta, record.kind.value, record.key, record.weight,
+        record.confidence.rank if record.confidence else None, record.needs_confirmation, item.scope == Scope.LOCAL,
+        item.at.toordinal() if item.at else None, body,
+    )  # fmt: skip
 
 
 def _drop(db: sqlite3.Connection, rows: Iterable[int]) -> None:
@@ -81,7 +92,7 @@ def found(
     }
     if not numbers:
         return []
-    total = int(db.execute("SELECT count(*) FROM record").fetchone()[0])
+    total = int(db.execute("SELECT coalesce(max(n), 0) FROM record").fetchone()[0])
     words = Words(db, "record_words", _WEIGHTS)
     terms = words.terms(asked, total)
     held = words.scores(terms, asked, whole_of(asked, terms, total))
@@ -89,23 +100,41 @@ def found(
     near = matrix.near(meaning.vector, _BY_MEANING if everything else _NARROW) if matrix and meaning else None
     rows = _rows(db, numbers, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)
     best, mean = 0.0, 0.0
-    if near is not None and len(near.cosines):
+    if near is not None:
         known = {row["n"] for row in rows}
         rows += _rows(db, numbers, [row for row in near.rows.tolist() if row not in known], _BY_MEANING)
-        best, mean = float(near.cosines[0]), near.mean
+        mean = near.mean
     cosines = matrix.cosines(meaning.vector, [row["n"] for row in rows]) if matrix and meaning else {}
     if cosines:
         best = max(cosines.values())
     return [
         Remembered(
-            item=_item(row),
+            row=own,
             path=numbers[row["page"]],
-            words=held.get(row["n"], 0.0),
-            cosine=(cosine := cosines.get(row["n"])),
-            meaning=standing(cosine, best, mean),
+            line=row["line"],
+            text=row["text"],
+            kind=row["kind"],
+            key=row["key"],
+            weight=row["weight"],
+            confidence=row["confidence"],
+            is_unsure=bool(row["is_unsure"]),
+            is_local=bool(row["is_local"]),
+            day=date.fromordinal(row["day"]) if row["day"] else None,
+            words=held.get(own, 0.0),
+            cosine=cosines.get(own),
+            meaning=standing(cosines.get(own), best, mean),
         )
         for row in rows
+        for own in (row["n"],)
     ]
+
+
+def items(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, Item]:
+    """Records in full, by their rows."""
+    if not rows:
+        return {}
+    query = f"SELECT * FROM record WHERE n IN ({','.join(map(str, rows))})"
+    return {row["n"]: _item(row) for row in db.execute(query)}
 
 
 def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], most: int) -> list[sqlite3.Row]:
@@ -113,7 +142,7 @@ def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], 
     allowed = ",".join(map(str, pages))
     for start in range(0, len(wanted), 500):
         some = wanted[start : start + 500]
-        query = f"SELECT * FROM record WHERE n IN ({','.join(map(str, some))}) AND page IN ({allowed})"
+        query = f"SELECT {_LIGHT} FROM record WHERE n IN ({','.join(map(str, some))}) AND page IN ({allowed})"
         by_row = {row["n"]: row for row in db.execute(query)}
         rows += [by_row[own] for own in some if own in by_row]
         if len(rows) >= most:
@@ -124,17 +153,14 @@ def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], 
 def due(db: sqlite3.Connection, model: str, most: int) -> list[tuple[int, str]]:
     """Records that have no vector of this model, with the text that stands for each: what sort it is, its key, when."""
     rows = db.execute(
-        "SELECT r.n, r.body, r.text FROM record r WHERE NOT EXISTS (SELECT 1 FROM vector v JOIN model m ON m.n = v.model "
+        "SELECT r.n, r.kind, r.day, r.text FROM record r WHERE NOT EXISTS (SELECT 1 FROM vector v JOIN model m ON m.n = v.model "
         "WHERE v.shelf = ? AND v.item = r.n AND m.name = ?) ORDER BY r.n DESC LIMIT ?",
         (RECORDS, model, most),
     )
-    wanted = []
-    for own, body, text in rows:
-        told = json.loads(body)
-        at = told.get("at")
-        when = f"[{date.fromisoformat(at):%-d %B %Y}] " if at else ""
-        wanted.append((own, f"{when}{told['kind']}: {text}"))
-    return wanted
+    return [
+        (own, f"{f'[{date.fromordinal(day):%-d %B %Y}] ' if day else ''}{kind}: {text}")
+        for own, kind, day, text in rows
+    ]
 
 
 def _body(item: Item) -> str:

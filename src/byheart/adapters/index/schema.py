@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -52,8 +52,9 @@ CREATE TRIGGER vector_gone AFTER DELETE ON vector BEGIN INSERT INTO unvector(she
 CREATE TRIGGER turn_gone AFTER DELETE ON turn BEGIN DELETE FROM vector WHERE shelf = 1 AND item = old.n; END;
 CREATE TABLE page(n INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);
 CREATE TABLE record(
-  n INTEGER PRIMARY KEY, page INTEGER NOT NULL, handle TEXT NOT NULL, line INTEGER NOT NULL, body TEXT NOT NULL, text TEXT NOT NULL,
-  before TEXT NOT NULL, meta TEXT NOT NULL
+  n INTEGER PRIMARY KEY, page INTEGER NOT NULL, handle TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL, before TEXT NOT NULL,
+  meta TEXT NOT NULL, kind TEXT NOT NULL, key TEXT, weight INTEGER NOT NULL, confidence INTEGER, is_unsure INTEGER NOT NULL,
+  is_local INTEGER NOT NULL, day INTEGER, body TEXT NOT NULL
 );
 CREATE INDEX record_page ON record(page);
 CREATE VIRTUAL TABLE record_words USING fts5(text, before, meta, content='', tokenize="@");
@@ -155,10 +156,20 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
+def beside(path: str, shelf: int) -> str:
+    """Where a shelf's vectors are kept once more, for being mapped."""
+    return f"{path}-vectors-{shelf}"
+
+
 def _thrown_away(path: str) -> None:
-    for ending in ("", "-wal", "-shm", "-journal"):
+    _unlinked(path + ending for ending in ("", "-wal", "-shm", "-journal"))
+    _unlinked(beside(path, shelf) for shelf in (1, 2))
+
+
+def _unlinked(paths: Iterable[str]) -> None:
+    for path in paths:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + ending)
+            os.unlink(path)
 
 
 @contextmanager
@@ -202,10 +213,11 @@ def changing(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
-def purged(connection: sqlite3.Connection) -> None:
+def purged(connection: sqlite3.Connection, path: str) -> None:
     """Leave no trace of dropped text: neither in the word index, which only marks what is deleted, nor in the log."""
     if sqlite3.sqlite_version_info < (3, 42):
         with changing(connection):
             for table in WORD_TABLES:
                 connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+    _unlinked(beside(path, shelf) for shelf in (1, 2))
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

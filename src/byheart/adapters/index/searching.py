@@ -39,7 +39,7 @@ def turns(
         fresh = [row for row in near.rows.tolist() if row not in known]
         rows += _rows(db, which, fresh, _BY_MEANING)
     cosines = matrix.cosines(meaning.vector, [row["n"] for row in rows]) if matrix and meaning else {}
-    best = float(near.cosines[0]) if near is not None and len(near.cosines) else 0.0
+    best = float(near.cosines[0]) if near is not None else 0.0
     mean = near.mean if near is not None else 0.0
     company = _company(db, terms, asked)
     sessions: dict[int, Session] = {}

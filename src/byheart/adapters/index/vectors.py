@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import sqlite3
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +16,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 _ROWS = 4_096
-# From here on a first look at the signs alone picks whom to compare in full.
+# From here on a first look at the signs alone picks whom to compare in full, and the matrix is kept in a file as well, which
+# is mapped into memory instead of being read row by row.
 _MANY = 30_000
-_PICKED = 3_000
+_PICKED = 2_000
 _FEWEST_SPARE = 256
+_MAGIC = b"BHVECTOR"
 
 
 @dataclass(slots=True)
@@ -26,10 +32,6 @@ class Near:
     cosines: Floats
     mean: float
 
-    @classmethod
-    def nothing(cls) -> Near:
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
-
 
 def packed(vector: bytes) -> bytes:
     """A vector of floats as one scale and a byte a number."""
@@ -39,85 +41,93 @@ def packed(vector: bytes) -> bytes:
     return np.float32(scale).tobytes() + small.tobytes()
 
 
-@dataclass(slots=True)
 class Matrix:
     """All vectors of one shelf and one model. Rows that went away are blank until the matrix is made anew."""
 
-    width: int
-    size: int = 0
-    items: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    scales: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    values: NDArray[np.int8] = field(default_factory=lambda: np.zeros((0, 0), np.int8))
-    signs: NDArray[np.uint64] | None = None
-    total: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    added: int = 0
-    removed: int = 0
-    places: dict[int, int] = field(default_factory=dict)
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.size = self.count = 0
+        self.added = self.removed = 0
+        # How many rows a file holds already.
+        self.saved = 0
+        self._items = np.zeros(0, np.int64)
+        self._scales = np.zeros(0, np.float32)
+        self._values = np.zeros((0, width), np.int8)
+        self._total = np.zeros(width, np.float32)
+        self._signs: NDArray[np.uint64] | None = None
+        self._order: NDArray[np.intp] | None = None
 
     def take(self, rows: Sequence[tuple[int, bytes]]) -> None:
         """Add rows, or put them in the place of older ones."""
         wanted = self.width + 4
         fitting = [(item, raw) for item, raw in rows if len(raw) == wanted]
-        self._grow(len(fitting))
         if not fitting:
             return
+        items = [item for item, _ in fitting]
+        self.drop(items)
+        self._grow(len(fitting))
         block = np.frombuffer(b"".join(raw for _, raw in fitting), np.uint8).reshape(len(fitting), wanted)
         scales = np.ascontiguousarray(block[:, :4]).view(np.float32)[:, 0]
-        for item, _ in fitting:
-            self.drop(item)
         start, end = self.size, self.size + len(fitting)
-        self.items[start:end] = [item for item, _ in fitting]
-        self.scales[start:end] = scales
-        self.values[start:end] = block[:, 4:].view(np.int8)
-        self.places.update(zip((item for item, _ in fitting), range(start, end), strict=True))
-        self.total += scales @ self.values[start:end].astype(np.float32)
-        self.size, self.signs = end, None
+        self._items[start:end], self._scales[start:end] = items, scales
+        self._values[start:end] = block[:, 4:].view(np.int8)
+        self._total += scales @ self._values[start:end].astype(np.float32)
+        self.size, self.count = end, self.count + len(fitting)
+        self._signs = self._order = None
 
-    def drop(self, item: int) -> None:
-        """Blank a row."""
-        at = self.places.pop(item, None)
-        if at is not None:
-            self.total -= self.scales[at] * self.values[at].astype(np.float32)
-            self.items[at], self.scales[at], self.values[at] = 0, 0, 0
+    def drop(self, items: Sequence[int]) -> None:
+        """Blank rows."""
+        for at in self._places(items)[1]:
+            self._total -= self._scales[at] * self._values[at].astype(np.float32)
+            self._items[at], self._scales[at], self._values[at] = 0, 0, 0
+            self.count -= 1
+            self._order = None
+
+    def _places(self, items: Sequence[int]) -> tuple[list[int], NDArray[np.intp]]:
+        """Those of the items that have a vector, and where it is."""
+        if not self.size or not len(items):
+            return [], np.zeros(0, np.intp)
+        if self._order is None:
+            self._order = np.argsort(self._items[: self.size], kind="stable")
+        asked = np.asarray(items, np.int64)
+        at = np.searchsorted(self._items[: self.size], asked, sorter=self._order)
+        places = self._order[np.minimum(at, self.size - 1)]
+        known = (self._items[places] == asked) & (asked != 0)
+        return asked[known].tolist(), places[known]
 
     def _grow(self, more: int) -> None:
-        if not self.total.size:
-            self.total = np.zeros(self.width, np.float32)
-        room = len(self.items)
+        room = len(self._items)
         if self.size + more <= room:
             return
-        new = max(self.size + more, room + max(_FEWEST_SPARE, room // 4))
-        self.items = np.concatenate([self.items, np.zeros(new - room, np.int64)])
-        self.scales = np.concatenate([self.scales, np.zeros(new - room, np.float32)])
+        new = max(self.size + more, room + max(_FEWEST_SPARE, room // 8))
+        self._items = np.concatenate([self._items, np.zeros(new - room, np.int64)])
+        self._scales = np.concatenate([self._scales, np.zeros(new - room, np.float32)])
         grown = np.zeros((new, self.width), np.int8)
-        grown[:room] = self.values.reshape(room, self.width)
-        self.values = grown
+        grown[:room] = self._values
+        self._values = grown
 
-    @property
-    def count(self) -> int:
-        return len(self.places)
-
-    def near(self, question: bytes, most: int) -> Near:
-        """The rows nearest to a question."""
+    def near(self, question: bytes, most: int) -> Near | None:
+        """The rows nearest to a question; None where there are none."""
         if not self.count:
-            return Near.nothing()
+            return None
         asked = np.frombuffer(question, np.float32)
-        mean = float(asked @ self.total) / self.count
-        places = self._picked(asked) if self.size > _MANY else np.arange(self.size)
-        cosines = self._cosines(asked, places) if self.size > _MANY else self._all(asked)
-        cosines[self.items[places] == 0] = -1
+        mean = float(asked @ self._total) / self.count
+        if self.size > _MANY:
+            places = self._picked(asked)
+            cosines = self._cosines(asked, places)
+        else:
+            places, cosines = np.arange(self.size), self._all(asked)
+        cosines[self._items[places] == 0] = -1
         top = np.argpartition(-cosines, min(most, len(cosines) - 1))[:most]
         top = top[np.argsort(-cosines[top], kind="stable")]
         top = top[cosines[top] > -1]
-        return Near(self.items[places[top]], cosines[top], mean)
+        return Near(self._items[places[top]], cosines[top], mean)
 
     def cosines(self, question: bytes, items: Sequence[int]) -> dict[int, float]:
         """How near certain rows are, as far as they have a vector."""
-        known = [(item, place) for item in items if (place := self.places.get(item)) is not None]
-        if not known:
-            return {}
-        found = self._cosines(np.frombuffer(question, np.float32), np.array([place for _, place in known]))
-        return {item: float(cosine) for (item, _), cosine in zip(known, found, strict=True)}
+        known, places = self._places(items)
+        found = self._cosines(np.frombuffer(question, np.float32), places)
+        return dict(zip(known, found.tolist(), strict=True))
 
     def _all(self, asked: Floats) -> Floats:
         out = np.empty(self.size, np.float32)
@@ -125,46 +135,108 @@ class Matrix:
         for start in range(0, self.size, _ROWS):
             end = min(start + _ROWS, self.size)
             part = wide[: end - start]
-            np.copyto(part, self.values[start:end])
+            np.copyto(part, self._values[start:end])
             np.dot(part, asked, out=out[start:end])
-        out *= self.scales[: self.size]
+        out *= self._scales[: self.size]
         return out
 
     def _cosines(self, asked: Floats, places: NDArray[Any]) -> Floats:
-        found: Floats = self.values[places].astype(np.float32) @ asked
-        found *= self.scales[places]
+        found: Floats = self._values[places].astype(np.float32) @ asked
+        found *= self._scales[places]
         return found
 
     def _picked(self, asked: Floats) -> NDArray[Any]:
         """The rows whose signs agree best with the question's, each taken against the mean of all."""
-        centre = self.total / max(1, self.count)
-        if self.signs is None:
-            self.signs = np.empty((self.size, self.width // 64), np.uint64)
+        centre = self._total / max(1, self.count)
+        if self._signs is None:
+            # A word of 64 signs at a time for all rows, since that is how they are gone through.
+            self._signs = np.empty((self.width // 64, self.size), np.uint64)
             for start in range(0, self.size, _ROWS):
                 end = min(start + _ROWS, self.size)
-                wide = self.values[start:end] * self.scales[start:end, None]
-                self.signs[start:end] = np.packbits(wide > centre, axis=1).view(np.uint64)
-        own = np.packbits((asked - centre * (asked @ centre) / max(1e-9, float(centre @ centre))) > 0).view(np.uint64)
-        apart = np.bitwise_count(self.signs ^ own).sum(axis=1, dtype=np.uint16)
+                wide = self._values[start:end] * self._scales[start:end, None]
+                self._signs[:, start:end] = np.packbits(wide > centre, axis=1).view(np.uint64).T
+        along = float(asked @ centre) / max(1e-9, float(centre @ centre))
+        own = np.packbits(asked > along * centre).view(np.uint64)
+        apart = np.zeros(self.size, np.uint16)
+        for word, signs in zip(own, self._signs, strict=True):
+            apart += np.bitwise_count(signs ^ word)
         picked: NDArray[Any] = np.argpartition(apart, min(_PICKED, self.size - 1))[:_PICKED]
         return picked
 
+    def save(self, path: str, model: int) -> None:
+        """Keep a copy in a file. It is derived twice over: one that cannot be written is done without."""
+        head = json.dumps([model, self.width, self.size, self.count, self.added, self.removed]).encode()
+        parts = [_MAGIC, len(head).to_bytes(8, "little"), head, bytes(-(16 + len(head)) % 64)]
+        parts += [self._items[: self.size].tobytes(), self._total.tobytes(), self._scales[: self.size].tobytes()]
+        try:
+            number, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".vectors-")
+        except OSError:
+            return
+        try:
+            with os.fdopen(number, "wb") as stream:
+                stream.writelines(parts)
+                for start in range(0, self.size, _ROWS):
+                    stream.write(self._values[start : min(start + _ROWS, self.size)].tobytes())
+            os.replace(temporary, path)
+            self.saved = self.size
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
 
-def synced(db: sqlite3.Connection, shelf: int, model: int, width: int, matrix: Matrix | None) -> Matrix:
-    """The matrix as the tables have it now; only what changed since the last time is read."""
-    floor = db.execute("SELECT min(seq) FROM unvector").fetchone()[0]
-    removed = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'unvector'").fetchone()
-    if matrix is None or (floor is not None and floor > matrix.removed + 1):
+    @classmethod
+    def load(cls, path: str, model: int, width: int) -> Matrix | None:
+        """The copy from a file, mapped; None where there is none that fits."""
+        try:
+            with open(path, "rb") as stream:
+                if stream.read(8) != _MAGIC:
+                    return None
+                length = int.from_bytes(stream.read(8), "little")
+                known, wide, size, count, added, removed = json.loads(stream.read(min(length, 1_000)))
+            start = 16 + length + (-(16 + length) % 64)
+            if (known, wide) != (model, width) or os.path.getsize(path) != start + size * (12 + width) + 4 * width:
+                return None
+            block = np.memmap(path, np.uint8, "c")
+        except (OSError, ValueError, TypeError):
+            return None
+        found = cls(width)
+        found.size = found.saved = size
+        found.count, found.added, found.removed = count, added, removed
+        found._items = np.array(block[start : start + 8 * size].view(np.int64))
+        start += 8 * size
+        found._total = np.array(block[start : start + 4 * width].view(np.float32))
+        start += 4 * width
+        found._scales = np.array(block[start : start + 4 * size].view(np.float32))
+        found._values = block[start + 4 * size :].view(np.int8).reshape(size, width)
+        return found
+
+
+def synced(
+    db: sqlite3.Connection, shelf: int, model: int, width: int, known: Matrix | None, path: str | None
+) -> Matrix:
+    """The matrix as the tables have it now; only what changed since the last time is read. `path` is where a large one is kept
+    as well."""
+    matrix = known or (Matrix.load(path, model, width) if path else None)
+    gone = db.execute("SELECT min(seq) FROM unvector").fetchone()[0]
+    counters = dict(db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    removed, added = counters.get("unvector", 0), counters.get("vector", 0)
+    if matrix is not None and (
+        matrix.added > added or matrix.removed > removed or (gone is not None and gone > matrix.removed + 1)
+    ):
+        # Of another index, or from before what is remembered of removals.
+        matrix = None
+    if matrix is None:
         matrix = Matrix(width)
-        matrix.removed = removed[0] if removed else 0
-    else:
-        query = "SELECT seq, item FROM unvector WHERE seq > ? AND shelf = ?"
-        for _, item in db.execute(query, (matrix.removed, shelf)):
-            matrix.drop(item)
-        matrix.removed = removed[0] if removed else matrix.removed
-    query = "SELECT seq, item, value FROM vector WHERE seq > ? AND shelf = ? AND model = ? ORDER BY seq"
-    rows = db.execute(query, (matrix.added, shelf, model))
-    while some := rows.fetchmany(_ROWS):
-        matrix.take([(item, value) for _, item, value in some])
-        matrix.added = some[-1][0]
+    elif removed > matrix.removed:
+        query = "SELECT item FROM unvector WHERE seq > ? AND shelf = ?"
+        matrix.drop([row[0] for row in db.execute(query, (matrix.removed, shelf))])
+    matrix.removed = removed
+    if added > matrix.added:
+        # The plus keeps SQLite from going through the whole shelf instead of the few rows that are new.
+        query = "SELECT seq, item, value FROM vector WHERE seq > ? AND +shelf = ? AND +model = ? ORDER BY seq"
+        rows = db.execute(query, (matrix.added, shelf, model))
+        while some := rows.fetchmany(_ROWS):
+            matrix.take([(item, value) for _, item, value in some])
+        matrix.added = added
+    if path and matrix.size > _MANY and matrix.size - matrix.saved > matrix.size // 8:
+        matrix.save(path, model)
     return matrix
