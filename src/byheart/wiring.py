@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import cache
@@ -13,17 +13,11 @@ from byheart.adapters import projects
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.config import Config
-from byheart.dialects.journal import NAME as JOURNAL
-from byheart.dialects.journal import Journal, looks_like
-from byheart.dialects.triples import NAME as RULES
-from byheart.dialects.triples import Triples
-from byheart.dialects.yaml_block import NAME as PROFILE
-from byheart.dialects.yaml_block import YamlBlock
 from byheart.domain.errors import BadInput, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
-from byheart.flows.desk import Cabinet, Desk
+from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk
 from byheart.flows.minds import Minds
 from byheart.memory import Memory
 
@@ -83,6 +77,41 @@ class Opened:
             raise Refused(f"{place} exists already; name another file") from None
 
 
+class _Dialects(Mapping[str, Dialect]):
+    """The file formats, each loaded when a file of it is read: most commands need one of them, and some need none."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Dialect] = {}
+
+    def __getitem__(self, name: str) -> Dialect:
+        if name not in self._loaded:
+            self._loaded[name] = _dialect(name)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((PROFILE, RULES, JOURNAL))
+
+    def __len__(self) -> int:
+        return 3
+
+
+def _dialect(name: str) -> Dialect:
+    match name:
+        case "yaml-block":
+            from byheart.dialects.yaml_block import YamlBlock
+
+            return YamlBlock()
+        case "triples":
+            from byheart.dialects.triples import Triples
+
+            return Triples()
+        case "journal":
+            from byheart.dialects.journal import Journal
+
+            return Journal()
+    raise KeyError(name)
+
+
 def open_memory(around: Surroundings, files: Files | None = None, scanner: Scanner | None = None) -> Opened:
     """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used."""
     home = around.home
@@ -95,7 +124,6 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
     )
     limits = config.limits
     disk = files or DiskFiles(file_bytes=limits.file_bytes, lock_seconds=limits.lock_seconds)
-    dialects: dict[str, Dialect] = {PROFILE: YamlBlock(), RULES: Triples(), JOURNAL: Journal()}
     in_repo = {PROFILE: Place(project.folder, PROFILE_FILE), RULES: Place(project.folder, REPO_RULES)}
     roots = {
         Scope.LOCAL: _local(around, config, home, project, in_repo),
@@ -104,7 +132,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
     desk = Desk(
         files=disk,
         scanner=scanner or RuleScanner(),
-        dialects=dialects,
+        dialects=_Dialects(),
         roots=roots,
         project=project,
         limits=limits,
@@ -213,6 +241,8 @@ def _journal_head(place: Place) -> bool:
         return False
     finally:
         os.close(opened)
+    from byheart.dialects.journal import looks_like
+
     return looks_like(head) or any(os.path.lexists(os.path.join(place.base, name)) for name in _SUBSTRATE)
 
 

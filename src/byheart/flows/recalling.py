@@ -13,7 +13,6 @@ from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, every, without_secrets
 from byheart.flows.minds import Minds
-from byheart.flows.overview import noted
 from byheart.policies import recollecting
 from byheart.text.questions import humps, question
 from byheart.text.timewords import hint
@@ -107,10 +106,13 @@ def _synced(desk: Desk, index: RecordIndex, scopes: Sequence[Scope]) -> tuple[li
                     Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
                 )
                 continue
-            documents, wrong = every(desk, [scope], [name])
-            problems += wrong
             if not stamp and path not in known:
                 continue
+            documents, wrong = every(desk, [scope], [name])
+            problems += wrong
+            # Only where a file changed: a question about files that did not needs nothing of what reads them.
+            from byheart.flows.overview import noted
+
             hits = [hit for each in documents for hit in noted(each) if not _kept_back(hit.record)]
             # A file with something wrong in it is looked at again, so that it is said again.
             gone += index.put_page(path, stamp if not wrong else f"{stamp}!", list(_items(desk, hits)))

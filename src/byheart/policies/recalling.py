@@ -15,10 +15,10 @@ from byheart.domain.sessions import Speaker
 from byheart.policies.fusing import meaning_share, standard
 from byheart.text.timewords import TimeHint
 
-_NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.20, 0.20, 0.30
+_NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.25, 0.20, 0.25
 # What the other side said counts less where somebody asks for their own words.
 _OTHER_SIDE, _ADDED = 0.6, 0.4
-_BEST_TURNS = (1.0, 0.3, 0.1)
+_BEST_TURNS = (1.0, 0.4, 0.2)
 _RECENT = 0.05
 
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from byheart.text.patterns import deferred
+
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = {name: place for place, name in enumerate(_MONTHS, 1)} | {
     name[:3]: place for place, name in enumerate(_MONTHS, 1) if name != "may"
@@ -21,20 +23,20 @@ _NUMBERS = {
 _LENGTH = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14, "month": 30, "quarter": 91, "year": 365}
 _COUNT = rf"(\d{{1,3}}|{'|'.join(_NUMBERS)})(?: of)?"
 _UNIT = r"(day|week|fortnight|month|quarter|year)s?"
-_AGO = re.compile(rf"\b{_COUNT} {_UNIT} ago\b")
-_PAST = re.compile(rf"\b(?:last|past|previous) (?:{_COUNT} )?{_UNIT}\b")
-_LAST = re.compile(rf"\b(last|this|on|past) ({'|'.join(_DAYS)}|weekend|night)\b")
-_NAMED = re.compile(r"\b(today|yesterday|this (week|month|year|quarter)|the other day)\b")
-_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
-_DATE = re.compile(
+_AGO = deferred(rf"\b{_COUNT} {_UNIT} ago\b")
+_PAST = deferred(rf"\b(?:last|past|previous) (?:{_COUNT} )?{_UNIT}\b")
+_LAST = deferred(rf"\b(last|this|on|past) ({'|'.join(_DAYS)}|weekend|night)\b")
+_NAMED = deferred(r"\b(today|yesterday|this (week|month|year|quarter)|the other day)\b")
+_ISO = deferred(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_DATE = deferred(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?({'|'.join(_MONTH)})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,? ((?:19|20)\d\d)\b)?"
 )
-_YEAR = re.compile(r"\b(?:in|of|since|during|before|after|until|by) ((?:19|20)\d\d)\b")
+_YEAR = deferred(r"\b(?:in|of|since|during|before|after|until|by) ((?:19|20)\d\d)\b")
 # Words that are also names of months need one of these before them, or a number beside them.
-_LEADS = re.compile(r"\b(?:in|of|during|since|early|late|mid|on|last|this|before|after|until|by|from|to|and) $")
+_LEADS = deferred(r"\b(?:in|of|during|since|early|late|mid|on|last|this|before|after|until|by|from|to|and) $")
 _UNSURE = frozenset({"may", "march", "mar", "sep", "dec", "jan"})
-_RECENT = re.compile(r"\b(?:recently|lately|latest|newest|most recent|currently|these days)\b")
-_FIRST = re.compile(r"\b(?:originally|initially|oldest|earliest)\b")
+_RECENT = deferred(r"\b(?:recently|lately|latest|newest|most recent|currently|these days)\b")
+_FIRST = deferred(r"\b(?:originally|initially|oldest|earliest)\b")
 # What was talked about on a day often happened a little before it.
 _AFTERWARDS = 14
 

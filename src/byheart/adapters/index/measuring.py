@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from byheart.domain.recall import Question
 
-# Rows that a question may touch, each at a microsecond or two. What is in more rows than this tells little about any of them.
-_BUDGET = 2_500
 _COVERED = 1.5
 _FEW = 0.1
 
@@ -27,8 +25,9 @@ class Term:
 class Words:
     """One word index."""
 
-    def __init__(self, db: sqlite3.Connection, table: str, weights: Sequence[float]) -> None:
-        self._db, self._table = db, table
+    def __init__(self, db: sqlite3.Connection, table: str, weights: Sequence[float], budget: int) -> None:
+        # Rows that a question may touch, each at a microsecond or two. What is in more rows than that tells little about any.
+        self._db, self._table, self._budget = db, table, budget
         self._weights = ", ".join(map(str, weights))
 
     def terms(self, asked: Question, total: int) -> list[Term]:
@@ -43,16 +42,16 @@ class Words:
 
     def _rows(self, term: str, total: int) -> int:
         # Rows come in order, so where the first few thousand end tells how many there are.
-        query = f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? LIMIT {_BUDGET})"
+        query = f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? LIMIT {self._budget})"
         count, last = self._db.execute(query, (term,)).fetchone()
-        return int(count) if count < _BUDGET else max(_BUDGET, int(_BUDGET * total / max(1, last)))
+        return int(count) if count < self._budget else max(self._budget, int(self._budget * total / max(1, last)))
 
     def scores(self, terms: Sequence[Term], asked: Question, whole: float) -> dict[int, float]:
         """How much of the question each row holds: 0 nothing, 1 about all of it."""
         kept: list[str] = []
         touched = 0
         for term in terms:
-            if kept and touched + term.rows > _BUDGET:
+            if kept and touched + term.rows > self._budget:
                 break
             kept.append(term.asked)
             touched += term.rows

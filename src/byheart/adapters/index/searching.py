@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What a word is worth in a turn's own text, in what it ran and met, in what was said before it, in name and date.
 _WEIGHTS = (1.0, 0.6, 0.5, 1.0)
 _BY_WORDS, _BY_MEANING, _NARROW = 400, 200, 2_000
-_CHUNK, _LOOKED_AT = 500, 20_000
+_CHUNK, _LOOKED_AT, _TOUCHED = 500, 20_000, 15_000
 _MOST_ROWS = 40_000
 _COVERED = 1.5
 
@@ -29,7 +29,7 @@ def turns(
 ) -> list[Candidate]:
     """Turns that may answer, each with how much of the question it holds. In no order."""
     total = int(db.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0])
-    words = Words(db, "turn_words", _WEIGHTS)
+    words = Words(db, "turn_words", _WEIGHTS, _TOUCHED)
     terms = words.terms(asked, total)
     held = words.scores(terms, asked, whole_of(asked, terms, total))
     near = matrix.near(meaning.vector, _BY_MEANING if which == Which() else _NARROW) if matrix and meaning else None
