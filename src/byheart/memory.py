@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Settings
 from byheart.domain.records import Kind, Scope
-from byheart.domain.roots import Place
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, opened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.documents import Settings
     from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry, Verdict
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
+    from byheart.domain.roots import Place
     from byheart.flows.asking import Request
     from byheart.flows.fixing import Proposal
     from byheart.flows.journal.store import MemoryStore

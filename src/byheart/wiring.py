@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import cache
+from typing import TYPE_CHECKING
 
 from byheart import config as settings
 from byheart.adapters import projects
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.config import Config
 from byheart.domain.errors import BadInput, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
@@ -20,6 +20,9 @@ from byheart.domain.roots import Place, Project, Root
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk
 from byheart.flows.minds import Minds
 from byheart.memory import Memory
+
+if TYPE_CHECKING:
+    from byheart.config import Config
 
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"

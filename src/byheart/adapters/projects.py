@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from byheart.domain.roots import Project
 from byheart.text.patterns import deferred
 from byheart.text.slugs import short_digest, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MARKER = ".byheart.toml"
 _SECTION = deferred(r'^\s*\[\s*remote\s+"([^"]*)"\s*\](.*)', re.IGNORECASE)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date
+from typing import TYPE_CHECKING
 
-from byheart.domain.records import Placed
+if TYPE_CHECKING:
+    from datetime import date
+
+    from byheart.domain.records import Placed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

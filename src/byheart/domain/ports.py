@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Protocol
-
-from byheart.domain.changes import Change, Splice
-from byheart.domain.documents import Document
-from byheart.domain.records import Record
-from byheart.domain.results import Finding
-from byheart.domain.roots import Place, Root
 
 if TYPE_CHECKING:
     # Most commands have nothing to do with sessions, and need not wait for their values.
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import date
+
+    from byheart.domain.changes import Change, Splice
+    from byheart.domain.documents import Document
     from byheart.domain.recall import Candidate, Item, Meaning, Question, Remembered
+    from byheart.domain.records import Record
+    from byheart.domain.results import Finding
+    from byheart.domain.roots import Place, Root
     from byheart.domain.sessions import (
         AgentCount,
         CommandUse,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from byheart.domain.journal import Origin
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]

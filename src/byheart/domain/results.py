@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from byheart.domain.records import Record, Scope
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from byheart.domain.records import Record, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

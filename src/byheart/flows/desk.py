@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Document
 from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
-from byheart.domain.journal import JournalSettings
-from byheart.domain.limits import Limits
-from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Record, Scope, Value, leaves
 from byheart.domain.results import Finding, Hit
-from byheart.domain.roots import Place, Project, Root
-from byheart.flows.minds import Minds
 from byheart.policies import forgetting
 from byheart.text.likeness import normalised
 from byheart.text.slugs import short_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from byheart.domain.documents import Document
+    from byheart.domain.journal import JournalSettings
+    from byheart.domain.limits import Limits
+    from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
+    from byheart.domain.roots import Place, Project, Root
+    from byheart.flows.minds import Minds
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
 NOTEBOOKS = (PROFILE, RULES, JOURNAL)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from byheart.domain.recall import Embedder, Meaning, NoModel, Reranker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Minds:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date
+from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Busy, Environment, Unnatural, Unreadable
 from byheart.domain.journal import COMPACTION
-from byheart.domain.ports import RecordIndex
 from byheart.domain.recall import Item
 from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, every, without_secrets
-from byheart.flows.minds import Minds
 from byheart.policies import recollecting
 from byheart.text.questions import humps, question
 from byheart.text.timewords import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date
+
+    from byheart.domain.ports import RecordIndex
+    from byheart.flows.minds import Minds
 
 # So many new records get their vectors before an answer; more are given theirs by and by.
 _AT_ONCE, _MOST_AT_ONCE = 32, 96

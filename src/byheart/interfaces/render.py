@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Record
-from byheart.domain.results import Finding, Hit, Receipt
 from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.results import Finding, Hit, Receipt
 
 NOTEBOOK_NAMES = {"yaml-block": "memories.md", "triples": "memories.ndjson", "journal": "MEMORY.md"}
 _VERBS = {

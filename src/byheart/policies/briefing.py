@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Document
 from byheart.domain.records import Confidence, Kind, Placed
-from byheart.domain.results import Hit
 from byheart.policies import opposition, ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.documents import Document
+    from byheart.domain.results import Hit
 
 LEAST_RULES, MOST_RULES = 3, 7
 MOST_BULLETS = 15

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Signal
 from byheart.domain.reports import Reason, Verdict
-from byheart.domain.results import Finding
 from byheart.text.likeness import content_words
 from byheart.text.patterns import deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.results import Finding
 
 _LASTING = deferred(
     r"\b(?:always|never|from now on|going forward|by default|prefer(?:s|red|ence)?|avoid|rather than|instead of|every time"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from byheart.text.likeness import stem
 from byheart.text.patterns import deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 # A report of a moment makes a claim only where it says what should last; most have none of these and are passed over fast.
 _LASTING = deferred(

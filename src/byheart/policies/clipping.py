@@ -7,8 +7,11 @@ found as places in the text, so a cut that falls into one moves in front of it, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Span = tuple[int, int, str]
 # At least as far as a rule looks around for what makes a value a secret.

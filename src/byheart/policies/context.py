@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from byheart.domain.journal import COMPACTION, DECISION, HEARTBEAT, LEARNED, NOTE, TURN_SUMMARY, USER_PREFERENCE
 from byheart.text.patterns import deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 JOINT = "\n\n---\n\n"
 PROSE, HEADING, OTHER = "prose", "heading", "other"

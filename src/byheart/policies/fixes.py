@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.work import FixFact, Step
 from byheart.policies.commands import BEFORE, SPACES, core_of, is_filtered, kind_of, only_looks, parts_of, program_of
 from byheart.policies.errors import telling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # An error that is still open after so many steps has been left alone, not fixed.
 _PATIENCE = 60

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Deletion, Problem, Settings
 from byheart.domain.journal import DECISION, LEARNED, NOTE, USER_PREFERENCE, Origin
@@ -14,6 +14,9 @@ from byheart.domain.records import Confidence, Kind, Record, Triple, Value, spok
 from byheart.policies import wording
 from byheart.text.patterns import deferred
 from byheart.text.slugs import content_digest, slug, uuid_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FORMATS = ("yaml-block", "triples", "journal", "triples-verbose", "sentences", "json")
 _LONGEST = 4000

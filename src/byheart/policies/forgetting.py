@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Deletion
-from byheart.domain.results import Hit
 from byheart.policies import ranking
 from byheart.text.likeness import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from byheart.domain.documents import Deletion
+    from byheart.domain.results import Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Long questions are found by their words; short ones need their meaning.
 _MOST_MEANING, _LEAST_MEANING, _MEANING_LOST = 0.40, 0.12, 0.025

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from byheart.domain.journal import COMPACTION, HEARTBEAT, TURN_SUMMARY
-from byheart.domain.records import Placed
 from byheart.policies.claims import Claim, claims, neighbours
 from byheart.policies.summarising import sentences
 from byheart.text.likeness import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from byheart.domain.records import Placed
 
 CONTRADICTION, DUPLICATE, STALE = "contradiction", "duplicate", "stale"
 # Reports of a moment: what they say held then, and the next one may say otherwise.

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
+from typing import TYPE_CHECKING
 
 from byheart.domain.changes import Add, Change, Replace
-from byheart.domain.documents import Document
 from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kind, Placed, Record, Signal, spoken
 from byheart.policies import opposition
 from byheart.text.likeness import normalised
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from byheart.domain.documents import Document
 
 _STRICTNESS = (Kind.NOTE, Kind.LESSON, Kind.PREFERENCE, Kind.RULE, Kind.CONSTRAINT)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NEGATIVE = (
     "avoid",

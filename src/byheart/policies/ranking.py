@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed
-from byheart.domain.results import Hit
 from byheart.text.likeness import content_words, normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.results import Hit
 
 _MANY = 2_000
 _PRIORITY = {Kind.CONSTRAINT: 3, Kind.RULE: 2, Kind.PREFERENCE: 1, Kind.LESSON: 0, Kind.NOTE: -1}

@@ -6,19 +6,23 @@ can say that nothing fits. The numbers were chosen on conversations, chats and c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from typing import TYPE_CHECKING
 
-from byheart.domain.recall import Candidate, Question
 from byheart.domain.sessions import Speaker
 from byheart.policies.fusing import meaning_share, standard
-from byheart.text.timewords import TimeHint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
+
+    from byheart.domain.recall import Candidate, Question
+    from byheart.text.timewords import TimeHint
 
 _NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.25, 0.20, 0.25
 # What the other side said counts less where somebody asks for their own words.
 _OTHER_SIDE, _ADDED = 0.6, 0.4
-_BEST_TURNS = (1.0, 0.4, 0.2)
+_BEST_TURNS = (1.0, 0.5, 0.25)
 _RECENT = 0.05
 
 

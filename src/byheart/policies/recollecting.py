@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from typing import TYPE_CHECKING
 
-from byheart.domain.recall import Question, Remembered
 from byheart.domain.records import Kind
 from byheart.policies.fusing import meaning_share, standard
 from byheart.text.likeness import normalised
-from byheart.text.timewords import TimeHint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from byheart.domain.recall import Question, Remembered
+    from byheart.text.timewords import TimeHint
 
 _KIND: dict[str, float] = {
     Kind.CONSTRAINT: 0.05,
@@ -67,9 +71,15 @@ def judged(
         return Verdict((), True)
     most = max(each.candidate.words for each in every)
     nearest = max((each.candidate.cosine or 0.0 for each in every), default=0.0)
-    fitting = [each for each in every if _is_worth_it(each, most, nearest)]
+    is_sure = best >= _SURELY
+    # Beside a sure answer nothing is worth showing that is none itself.
+    fitting = [
+        each
+        for each in every
+        if _is_worth_it(each, most, nearest) and not (is_sure and _relevance(each, scale) < _FITS)
+    ]
     found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.line)))
-    return Verdict(tuple(found), best >= _SURELY)
+    return Verdict(tuple(found), is_sure)
 
 
 def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date) -> Judged:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Document
 from byheart.domain.journal import (
     COMPACTION,
     HEARTBEAT,
@@ -20,8 +19,13 @@ from byheart.domain.journal import (
 )
 from byheart.domain.records import Kind, Placed, Record
 from byheart.policies import summarising
-from byheart.policies.summarising import Said
 from byheart.text.likeness import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from byheart.domain.documents import Document
+    from byheart.policies.summarising import Said
 
 COMPACTABLE = frozenset({TURN_SUMMARY, NOTE, HEARTBEAT})
 # A summary's record stays far below what a session is told at once; the day's block draws on all of them.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from byheart.text.likeness import content_words, normalised
 from byheart.text.patterns import deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
 LONGEST_SENTENCE = 320
 # A full stop ends a sentence only before a blank and something that can begin one: not in v1.2, e.g. this, or a.b.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Scope, Triple, Value
 from byheart.text.likeness import STOP_WORDS, normalised
 from byheart.text.patterns import deferred
 from byheart.text.slugs import short_digest, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _GLOBAL = deferred(
     r"^\s*\(?(?:global(?:ly)?|everywhere|(?:for|in) (?:all|every) projects?|across (?:all )?projects)\)?\s*(?:[:,]|\s-)\s*",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Unnatural, Unreadable, Unwritable
-from byheart.domain.roots import Place
+
+if TYPE_CHECKING:
+    from byheart.domain.roots import Place
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 # Names that are devices on Windows: a repository that holds one cannot be checked out there.

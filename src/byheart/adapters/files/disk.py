@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from byheart.adapters.files import locks
 from byheart.adapters.files.containment import (
@@ -20,6 +20,9 @@ from byheart.adapters.files.containment import (
 from byheart.domain.errors import Busy, Conflict, Unreadable, Unwritable
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TEMPORARY = ".byheart-"
 _SUFFIX = ".tmp"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from typing import TYPE_CHECKING
 
 from byheart.adapters.files.containment import explained, open_file, open_folder, parts
 from byheart.domain.errors import Busy
-from byheart.domain.roots import Place
+
+if TYPE_CHECKING:
+    from byheart.domain.roots import Place
 
 
 def acquire(place: Place, seconds: float) -> tuple[int, bool]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
+from typing import TYPE_CHECKING
 
 from byheart.adapters.index.keeping import TURNS
 from byheart.adapters.index.writing import moment
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _LONGEST, _CONTEXT = 800, 200
 

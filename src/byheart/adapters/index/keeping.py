@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
 
 TURNS, RECORDS = 1, 2
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from byheart.adapters.index.writing import milliseconds, moment, tally_of, turn_of
 from byheart.domain.sessions import (
@@ -24,6 +23,10 @@ from byheart.domain.sessions import (
     cite,
 )
 from byheart.text.questions import question
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 _MOST_WORDS = 40

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-import sqlite3
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from byheart.domain.recall import Question
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
+    from byheart.domain.recall import Question
 
 _COVERED = 1.5
 _FEW = 0.1

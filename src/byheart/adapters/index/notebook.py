@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from byheart.adapters.index import keeping, records
 from byheart.adapters.index.opened import Opened
 from byheart.adapters.index.schema import answering, changing
-from byheart.domain.recall import Item, Meaning, Question, Remembered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.recall import Item, Meaning, Question, Remembered
 
 
 class NotebookIndex(Opened):

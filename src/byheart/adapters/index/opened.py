@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from byheart.adapters.index.schema import MEMORY, answering, beside, connected, purged
-from byheart.domain.recall import Meaning
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from byheart.adapters.index.vectors import Matrix
+    from byheart.domain.recall import Meaning
 
 
 class Opened:

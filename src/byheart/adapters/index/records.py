@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,9 @@ from byheart.domain.records import Confidence, Kind, Record, Scope
 from byheart.text.questions import spelled
 
 if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
     from byheart.adapters.index.vectors import Matrix
 
 _WEIGHTS = (1.0, 0.5, 1.0)

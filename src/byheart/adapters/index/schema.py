@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 VERSION = 3
 # An index that is gone with the process, for when none can be kept.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from byheart.adapters.index.looking import session_of, where_of
@@ -14,6 +12,9 @@ from byheart.domain.recall import Candidate, Meaning, Question
 from byheart.domain.sessions import Session, Which
 
 if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
     from byheart.adapters.index.vectors import Matrix
 
 # What a word is worth in a turn's own text, in what it ran and met, in what was said before it, in name and date.

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from byheart.adapters.index import embedding, keeping, looking, searching, writing
 from byheart.adapters.index.opened import Opened
 from byheart.adapters.index.schema import answering, changing
-from byheart.domain.recall import Candidate, Meaning, Question
-from byheart.domain.sessions import (
-    AgentCount,
-    CommandUse,
-    FileVisit,
-    Found,
-    KnownFix,
-    Listed,
-    Mark,
-    Session,
-    Stamp,
-    Tally,
-    Turn,
-    Which,
-)
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterator, Sequence
+
+    from byheart.domain.recall import Candidate, Meaning, Question
+    from byheart.domain.sessions import (
+        AgentCount,
+        CommandUse,
+        FileVisit,
+        Found,
+        KnownFix,
+        Listed,
+        Mark,
+        Session,
+        Stamp,
+        Tally,
+        Turn,
+        Which,
+    )
 
 
 class SqliteIndex(Opened):

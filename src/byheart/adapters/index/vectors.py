@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sqlite3
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
 
 Floats = NDArray[np.float32]
 _ROWS = 4_096

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byheart.adapters.index.schema import changing
 from byheart.domain.sessions import Found, How, Mark, Session, Speaker, Stamp, Standing, Tally, Touch, Turn
 from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 from byheart.text.questions import humps, spelled
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _SESSION = "id, agent, path, version, cwd, project, branch, commit_id, remote, started, ended, parent, title, model, memory_mode, closed"
 # A later reading may know less than an earlier one, so what it does not say stays. The folder and the commit are those of

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from byheart.adapters.scanners.rules import Rule
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from byheart.adapters.scanners.rules import Rule
 
 # Looking for each hint in turn is faster than building the automaton that looks for all of them at once, until a
 # process has done it this often or the text is this long.

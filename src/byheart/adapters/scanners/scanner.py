@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
 from byheart.adapters.scanners.engine import Engine
 from byheart.adapters.scanners.providers import provider_rules
-from byheart.adapters.scanners.rules import Rule
 from byheart.adapters.scanners.shapes import shape_rules
 from byheart.domain.results import Finding
 from byheart.text import lines, unicode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from byheart.adapters.scanners.rules import Rule
 
 _HIDDEN = {
     "unicode-tag": "holds invisible tag characters",

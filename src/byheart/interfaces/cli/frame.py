@@ -13,12 +13,12 @@ import click
 
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Scope
-from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.interfaces.render import as_json, finding_line
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.domain.results import Finding
     from byheart.wiring import Opened, Surroundings
 
 _STEERING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

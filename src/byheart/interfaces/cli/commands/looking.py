@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from byheart.domain.records import Kind, Scope
-from byheart.domain.results import Finding, Listing
 from byheart.interfaces.cli import frame
 from byheart.interfaces.render import hit_line, record_lines, statement, table
 from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.results import Finding, Listing
 
 
 def _ended(listing: Listing, empty: str) -> int:
