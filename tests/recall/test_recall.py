@@ -50,7 +50,7 @@ def test_a_question_about_nothing_that_is_stored_is_told_so(hundred: Memory) -> 
 
 
 def test_reading_closely_finds_at_least_as_much(hundred: Memory) -> None:
-    found = hundred.recall("which tool formats python code", deep=True)
+    found = hundred.recall("which tool is for linting our code", deep=True)
     assert found.hits[0].record.text == "Use ruff for formatting and linting, not black or flake8."
     assert "read" in found.hits[0].factors
 

@@ -54,7 +54,15 @@ def test_files_are_opened_for_writing_only_by_the_adapter() -> None:
     for path in SOURCES:
         text = path.read_text(encoding="utf-8")
         # SQLite writes its own file; it is only made beforehand, so that nobody else can read it. Weights and vectors are no text.
-        if path.name in ("disk.py", "containment.py", "locks.py", "testing.py", "schema.py", "weights.py", "vectors.py"):
+        if path.name in (
+            "disk.py",
+            "containment.py",
+            "locks.py",
+            "testing.py",
+            "schema.py",
+            "weights.py",
+            "vectors.py",
+        ):
             continue
         assert not re.search(
             r"open\([^)]*[\"'](?:w|a|wb|ab|x)[\"']|write_text|write_bytes|O_WRONLY|O_CREAT",
