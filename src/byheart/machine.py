@@ -6,8 +6,8 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from byheart import config as settings
 from byheart.adapters.files.disk import DiskFiles
@@ -123,6 +123,27 @@ def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | b
         state = "ready" if ready else "not installed; byheart model install gets it"
         found.append({"name": model.name, "ready": ready, "state": state})
     return found
+
+
+def measured_retrieval(
+    opened: Opened,
+    around: Surroundings,
+    data: str,
+    sets: Sequence[str],
+    modes: Sequence[str],
+    progress: Callable[[str], None],
+    most: int | None,
+) -> list[dict[str, Any]]:
+    """How well recall finds on labelled sets, in a folder of its own."""
+    from byheart.bench import retrieval
+
+    for name, known in ((name, retrieval.MODES) for name in modes):
+        if name not in known:
+            raise BadInput(f"{name!r} is no way of searching; known: {', '.join(known)}")
+    mind = minds(around, opened.config, opened.home, str)
+    if mind.embedder is None and mind.missing:
+        progress(mind.missing)
+    return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most)
 
 
 def fetch_models(opened: Opened, wheel: str | None) -> list[str]:

@@ -18,9 +18,10 @@ from byheart.text.timewords import hint
 
 # Vectors are made a few at a time: what is done stays done.
 _AT_ONCE = 64
-_READ_CLOSELY = 30
+_READ_CLOSELY = 20
 _DEEP_SHARE = 0.6
 _SNIPPET = 200
+_READ = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def ranked(shelf: Shelf, minds: Minds, words: str, which: Which, now: datetime, 
 
 
 def _read_as(turn: Turn) -> str:
-    return f"{turn.name or turn.speaker.value}: {turn.text or turn.command or ''} {(turn.output or '')[:400]}"
+    text = turn.text or f"{turn.command or ''} {turn.output or ''}"
+    return f"{turn.name or turn.speaker.value}: {text[:_READ]}"
 
 
 def search(

@@ -35,6 +35,7 @@ COMMANDS = {
     "fix": "sessions",
     "blame": "sessions",
     "model": "model",
+    "bench": "bench",
     "schedule": "scheduling",
     "check": "keeping",
     "doctor": "keeping",

@@ -1,0 +1,191 @@
+"""How well recall finds, on labelled sets: by words, by meaning, by both, and read closely; with how sure the figures are."""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+import random
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from byheart.adapters.index.sqlite import SqliteIndex
+from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.adapters.sources.registry import FolderSource
+from byheart.bench.sets import Asked, Corpus, Given, agent_sessions, locomo, longmemeval
+from byheart.domain.errors import BadInput
+from byheart.domain.recall import Embedder
+from byheart.domain.sessions import Caps, Which
+from byheart.flows.minds import Minds
+from byheart.flows.sessions import searching
+from byheart.flows.sessions.refresh import Shelf, refresh
+from byheart.policies import recalling
+
+MODES = ("words", "meaning", "both", "deep")
+SETS = ("locomo", "longmemeval", "agent-sessions")
+_ADVERSARIAL = "category 5"
+_SAMPLES = 1_000
+Progress = Callable[[str], None]
+
+
+@dataclass
+class Score:
+    """What the questions of one kind came to."""
+
+    turns_5: list[float] = field(default_factory=list)
+    turns_10: list[float] = field(default_factory=list)
+    sessions_5: list[float] = field(default_factory=list)
+    sessions_10: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
+    any_5: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, other: Score) -> None:
+        for name in self.__dataclass_fields__:
+            getattr(self, name).extend(getattr(other, name))
+
+
+class Remembering:
+    """An embedder that answers the same question once: modes are compared by what they find, not by who asked first."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._own, self._known = embedder, dict[str, bytes]()
+        self.id, self.width, self.scale = embedder.id, embedder.width, embedder.scale
+
+    def embed(self, texts: list[str]) -> list[bytes]:
+        if len(texts) > 1:
+            return self._own.embed(texts)
+        if texts[0] not in self._known:
+            self._known[texts[0]] = self._own.embed(texts)[0]
+        return [self._known[texts[0]]]
+
+
+def measured(
+    data: str, names: Sequence[str], modes: Sequence[str], minds: Minds, progress: Progress, most: int | None
+) -> list[dict[str, Any]]:
+    """A row for each set, mode and kind of question."""
+    rows: list[dict[str, Any]] = []
+    embedder = Remembering(minds.embedder) if minds.embedder else None
+    with tempfile.TemporaryDirectory(prefix="byheart-bench-") as folder:
+        for name in names:
+            kept: dict[str, dict[str, Score]] = {mode: {} for mode in modes}
+            megabytes = 0.0
+            for place, corpus in enumerate(_corpora(name, data, folder)):
+                progress(f"{corpus.name}: reading")
+                shelf = _shelf(corpus, os.path.join(folder, f"{name}-{place}.db"))
+                refresh(shelf)
+                thinking = Minds((lambda: embedder) if embedder else None, lambda: minds.reranker)  # type: ignore[arg-type, return-value]
+                if any(mode != "words" for mode in modes):
+                    progress(f"{corpus.name}: vectors")
+                    searching.embed(shelf, thinking, math.inf)
+                for mode in modes:
+                    if mode != "words" and embedder is None:
+                        continue
+                    progress(f"{corpus.name}: {mode}")
+                    for kind, score in _asked(shelf, thinking, corpus, mode, most):
+                        kept[mode].setdefault(kind, Score()).add(score)
+                index: Any = shelf.index
+                # What is in the write-ahead log goes into the file.
+                index.close()
+                megabytes += os.path.getsize(index.path) / 1e6
+            rows += _rows(name, kept, megabytes)
+    return rows
+
+
+def _corpora(name: str, data: str, folder: str) -> list[Corpus]:
+    retrieval = os.path.join(data, "retrieval") if os.path.isdir(os.path.join(data, "retrieval")) else data
+    if name == "locomo":
+        return locomo(retrieval)
+    if name == "longmemeval":
+        return longmemeval(retrieval)
+    if name == "agent-sessions":
+        return agent_sessions(retrieval, _transcripts(data, folder))
+    raise BadInput(f"{name!r} is no set; known: {', '.join(SETS)}")
+
+
+def _transcripts(data: str, folder: str) -> list[str]:
+    archive = os.path.join(data, "transcripts", "claude-code.tar.gz")
+    target = os.path.join(folder, "transcripts")
+    try:
+        with tarfile.open(archive) as packed:
+            packed.extractall(target, filter="data")
+    except (OSError, tarfile.TarError) as error:
+        raise BadInput(f"{archive} cannot be read: {error}; it holds the sessions that are asked about") from None
+    return sorted(glob.glob(os.path.join(target, "**", "*.jsonl"), recursive=True))
+
+
+def _shelf(corpus: Corpus, path: str) -> Shelf:
+    sources: list[Any] = [Given(corpus.sessions)] if corpus.sessions else [FolderSource(tuple(corpus.files), Caps())]
+    return Shelf(sources=sources, index=SqliteIndex(path), scanner=RuleScanner(), project_of=lambda *_: None)
+
+
+def _asked(shelf: Shelf, minds: Minds, corpus: Corpus, mode: str, most: int | None) -> Iterator[tuple[str, Score]]:
+    thinking = Minds() if mode == "words" else minds
+    for asked in corpus.questions[:most]:
+        today = asked.today
+        now = datetime(today.year, today.month, today.day, tzinfo=UTC) if today else datetime.now(UTC)
+        # The question's own vector is made beforehand; it takes the same time in every mode but words.
+        thinking.meaning(asked.text)
+        start = time.perf_counter()
+        found = searching.ranked(shelf, thinking, asked.text, Which(), now, deep=mode == "deep")
+        if mode == "meaning":
+            found.sort(key=lambda each: each.candidate.cosine or -1.0, reverse=True)
+            found = [recalling.Judged(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found]
+        groups = recalling.grouped(found)
+        taken = time.perf_counter() - start
+        yield asked.kind, _scored(asked, found, groups, taken)
+
+
+def _scored(asked: Asked, found: Sequence[Any], groups: Sequence[Any], taken: float) -> Score:
+    score = Score(seconds=[taken])
+    if asked.turns:
+        names = [f"{each.candidate.session.id}#{each.candidate.turn.number}" for each in found[:10]]
+        score.turns_5.append(len(asked.turns & set(names[:5])) / len(asked.turns))
+        score.turns_10.append(len(asked.turns & set(names)) / len(asked.turns))
+    order = list(dict.fromkeys(group.turns[0].candidate.session.id for group in groups))
+    score.sessions_5.append(len(asked.sessions & set(order[:5])) / len(asked.sessions))
+    score.sessions_10.append(len(asked.sessions & set(order[:10])) / len(asked.sessions))
+    score.first.append(float(order[:1] != [] and order[0] in asked.sessions))
+    score.any_5.append(float(bool(asked.sessions & set(order[:5]))))
+    return score
+
+
+def _rows(name: str, kept: dict[str, dict[str, Score]], megabytes: float) -> Iterator[dict[str, Any]]:
+    for mode, kinds in kept.items():
+        whole = Score()
+        for kind, score in kinds.items():
+            if kind != _ADVERSARIAL:
+                whole.add(score)
+        for kind, score in (("all", whole), *sorted(kinds.items())):
+            if score.seconds:
+                yield {"set": name, "mode": mode, "kind": kind, **_figures(score), "index MB": round(megabytes, 1)}
+
+
+def _figures(score: Score) -> dict[str, Any]:
+    times = sorted(score.seconds)
+    return {
+        "questions": len(times),
+        "turn R@5": _share(score.turns_5),
+        "turn R@10": _share(score.turns_10),
+        "session R@5": _share(score.sessions_5),
+        "session R@10": _share(score.sessions_10),
+        "session hit@1": _share(score.first),
+        "session hit@5": _share(score.any_5),
+        "p50 ms": round(1e3 * times[len(times) // 2], 1),
+        "p95 ms": round(1e3 * times[int(len(times) * 0.95)], 1),
+    }
+
+
+def _share(values: Sequence[float]) -> str:
+    """A mean in percent, with where it would lie in nineteen of twenty samples like this one."""
+    if not values:
+        return "-"
+    dice = random.Random(0)  # noqa: S311 - the same samples every time
+    mean = 100 * sum(values) / len(values)
+    means = sorted(100 * sum(dice.choices(values, k=len(values))) / len(values) for _ in range(_SAMPLES))
+    return f"{mean:.1f} [{means[int(0.025 * _SAMPLES)]:.0f} {means[int(0.975 * _SAMPLES)]:.0f}]"
