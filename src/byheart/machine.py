@@ -6,14 +6,16 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from byheart import config as settings
 from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
 from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unwanted
-from byheart.domain.roots import Place
+from byheart.domain.records import Scope
+from byheart.domain.roots import Place, Root
 from byheart.wiring import Opened, Surroundings, minds, place_of
 
 if TYPE_CHECKING:
@@ -107,9 +109,36 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
 
 
+def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> None:
+    """Give turns their vectors in the background, where some may lack one and the model is there. A command that was itself
+    started in the background starts nothing."""
+    from byheart.adapters.embedders import shipped
+
+    chosen = opened.config.text("recall.embedder")
+    if around.environment.get("BYHEART_CHILD") or chosen != "builtin":
+        return
+    if not shipped.is_there(shipped.EMBEDDER, os.path.join(opened.home, "models")) or not every.lacks_vectors(
+        shipped.EMBEDDER.id
+    ):
+        return
+    from byheart.adapters import background
+
+    flags = [word for flag in around.flags for word in ("--set", flag)]
+    arguments = [*flags, "-C", os.path.abspath(around.folder), "sessions", "embed", "--no-refresh", "--gently"]
+    background.start(arguments, {**around.environment, "BYHEART_CHILD": "1"})
+
+
+@contextmanager
+def claimed_embedding(opened: Opened) -> Iterator[bool]:
+    """Be the only one who makes vectors; False where somebody else is at it."""
+    root = Root(scope=Scope.GLOBAL, folder=Place(opened.home, "global"), documents={})
+    with opened.files.claimed(root, "embed") as ours:
+        yield ours
+
+
 def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | bool]]:
     """The models that the configuration asks for, and whether each can be had."""
-    from byheart.adapters.embedders import weights
+    from byheart.adapters.embedders import shipped
 
     kind, store = opened.config.text("recall.embedder"), os.path.join(opened.home, "models")
     found: list[dict[str, str | bool]] = []
@@ -117,9 +146,9 @@ def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | b
         mind = minds(around, opened.config, opened.home, str)
         name = mind.embedder.id if mind.embedder else kind
         found.append({"name": name, "ready": mind.embedder is not None, "state": mind.missing or "ready"})
-    shipped = (weights.RERANKER,) if kind != "builtin" else (weights.EMBEDDER, weights.RERANKER)
-    for model in shipped:
-        ready = weights.is_there(model, store)
+    wanted = (shipped.RERANKER,) if kind != "builtin" else (shipped.EMBEDDER, shipped.RERANKER)
+    for model in wanted:
+        ready = shipped.is_there(model, store)
         state = "ready" if ready else "not installed; byheart model install gets it"
         found.append({"name": model.name, "ready": ready, "state": state})
     return found

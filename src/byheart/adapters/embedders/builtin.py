@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from byheart.adapters.embedders.weights import EMBEDDER, RERANKER, floats, loaded
+from byheart.adapters.embedders.shipped import EMBEDDER, RERANKER
+from byheart.adapters.embedders.weights import floats, loaded
 from byheart.adapters.embedders.wordpiece import WordPiece
 
 _LONGEST, _LONGEST_PAIR, _LONGEST_QUESTION = 256, 320, 64
@@ -16,7 +17,7 @@ class BuiltinEmbedder:
     """bge-small in numpy."""
 
     width = 384
-    id = f"{EMBEDDER.name}@{EMBEDDER.digest[:12]}"
+    id = EMBEDDER.id
     scale = (0.45, 0.63)
 
     def __init__(self, store: str) -> None:
@@ -35,7 +36,7 @@ class BuiltinEmbedder:
 class BuiltinReranker:
     """ms-marco-MiniLM in numpy."""
 
-    id = f"{RERANKER.name}@{RERANKER.digest[:12]}"
+    id = RERANKER.id
 
     def __init__(self, store: str) -> None:
         self._bert, words = loaded(RERANKER, store)

@@ -10,7 +10,8 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 
-from byheart.adapters.embedders.weights import EMBEDDER, RERANKER, WHEEL, Shipped, installed
+from byheart.adapters.embedders.shipped import EMBEDDER, RERANKER, WHEEL, Shipped
+from byheart.adapters.embedders.weights import installed
 from byheart.domain.recall import NoModel
 
 MODELS: tuple[Shipped, ...] = (EMBEDDER, RERANKER)

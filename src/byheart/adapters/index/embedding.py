@@ -32,3 +32,15 @@ def _identified(row: sqlite3.Row) -> str:
     when = f"[{at:%-d %B %Y}] " if at else ""
     before = f"{row['before'][-_CONTEXT:].strip()}\n" if row["before"] else ""
     return f"{before}{when}{row['name'] or row['speaker']}: {row['text'][:_LONGEST]}"
+
+
+def is_due(db: sqlite3.Connection, model: str) -> bool:
+    """Whether turns may be without a vector of this model; told by how far it had come, at no cost."""
+    known = db.execute("SELECT upto FROM model WHERE name = ?", (model,)).fetchone()
+    newest = db.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0]
+    return bool(newest > (known[0] if known else 0))
+
+
+def settled(db: sqlite3.Connection, model: str, newest: int) -> None:
+    """Note that all turns up to one have what they need."""
+    db.execute("UPDATE model SET upto = max(upto, ?) WHERE name = ?", (newest, model))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _COVERED = 1.5
 _FEW = 0.1
+_SMALL, _PHRASE = 200, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,14 @@ class Words:
         self._db, self._table, self._budget = db, table, budget
         self._weights = ", ".join(map(str, weights))
 
-    def terms(self, asked: Question, total: int) -> list[Term]:
-        """The question's terms, the rarest first, as many as can be asked for at once."""
+    def held(self, asked: Question, total: int) -> tuple[dict[int, float], list[Term]]:
+        """How much of the question each row holds (0 nothing, 1 about all of it), and its terms, the rarest first."""
+        terms = self._terms(asked, total)
+        if total <= _SMALL:
+            return self._covered(asked, terms), terms
+        return self._scores(terms, asked, _whole_of(asked, terms, total)), terms
+
+    def _terms(self, asked: Question, total: int) -> list[Term]:
         found = []
         for term in asked.terms:
             rows = self._rows(term, total)
@@ -43,14 +50,28 @@ class Words:
         found.sort(key=lambda term: term.rows)
         return found
 
+    def _covered(self, asked: Question, terms: Iterable[Term]) -> dict[int, float]:
+        """Where there are few rows, how rare a word is among them says little; as if there were more of them, then."""
+        found: dict[int, float] = {}
+        known = {term.asked: term.rows for term in terms}
+        whole = sum(_rarity(known.get(term, 0)) for term in asked.terms)
+        query = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?"
+        for term, rows in known.items():
+            share = _rarity(rows) / whole
+            for (row,) in self._db.execute(query, (term,)):
+                found[row] = found.get(row, 0.0) + share
+        for phrase in asked.exact:
+            for (row,) in self._db.execute(query, (phrase,)):
+                found[row] = found.get(row, 0.0) + _PHRASE
+        return found
+
     def _rows(self, term: str, total: int) -> int:
         # Rows come in order, so where the first few thousand end tells how many there are.
         query = f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? LIMIT {self._budget})"
         count, last = self._db.execute(query, (term,)).fetchone()
         return int(count) if count < self._budget else max(self._budget, int(self._budget * total / max(1, last)))
 
-    def scores(self, terms: Sequence[Term], asked: Question, whole: float) -> dict[int, float]:
-        """How much of the question each row holds: 0 nothing, 1 about all of it."""
+    def _scores(self, terms: Sequence[Term], asked: Question, whole: float) -> dict[int, float]:
         kept: list[str] = []
         touched = 0
         for term in terms:
@@ -70,7 +91,11 @@ def worth(rows: int, total: int) -> float:
     return max(1e-6, math.log((total - rows + 0.5) / (rows + 0.5)))
 
 
-def whole_of(asked: Question, terms: Iterable[Term], total: int) -> float:
+def _rarity(rows: int) -> float:
+    return math.log(1 + (_SMALL - min(rows, _SMALL) + 0.5) / (rows + 0.5))
+
+
+def _whole_of(asked: Question, terms: Iterable[Term], total: int) -> float:
     """What a row that holds all of the question would come to. A term that is nowhere counts as the rarest."""
     known = {term.asked: term.worth for term in terms}
     return sum(known.get(term, worth(0, total)) for term in asked.terms)

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from byheart.adapters.index.keeping import RECORDS
-from byheart.adapters.index.measuring import Words, standing, whole_of
+from byheart.adapters.index.measuring import Words, standing
 from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.recall import Item, Meaning, Question, Remembered
 from byheart.domain.records import Confidence, Kind, Record, Scope
@@ -97,8 +97,7 @@ def found(
         return []
     total = int(db.execute("SELECT coalesce(max(n), 0) FROM record").fetchone()[0])
     words = Words(db, "record_words", _WEIGHTS, _FEW_ROWS if total > _MANY else _MANY_ROWS)
-    terms = words.terms(asked, total)
-    held = words.scores(terms, asked, whole_of(asked, terms, total))
+    held, _ = words.held(asked, total)
     everything = len(numbers) == db.execute("SELECT count(*) FROM page").fetchone()[0]
     near = matrix.near(meaning.vector, _BY_MEANING if everything else _NARROW) if matrix and meaning else None
     rows = _rows(db, numbers, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)

@@ -61,7 +61,7 @@ CREATE TABLE record(
 CREATE INDEX record_page ON record(page);
 CREATE VIRTUAL TABLE record_words USING fts5(text, before, meta, content='', tokenize="@");
 CREATE TRIGGER record_gone AFTER DELETE ON record BEGIN DELETE FROM vector WHERE shelf = 2 AND item = old.n; END;
-CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL);
+CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, upto INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE command(
   turn INTEGER PRIMARY KEY, session INTEGER NOT NULL, form TEXT NOT NULL, program TEXT NOT NULL, kind TEXT, ok INTEGER,
   result TEXT

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from byheart.adapters.index.looking import session_of, where_of
-from byheart.adapters.index.measuring import Term, Words, standing, whole_of, worth
+from byheart.adapters.index.measuring import Term, Words, standing, worth
 from byheart.adapters.index.writing import turn_of
 from byheart.domain.recall import Candidate, Meaning, Question
 from byheart.domain.sessions import Session, Which
@@ -31,8 +31,7 @@ def turns(
     """Turns that may answer, each with how much of the question it holds. In no order."""
     total = int(db.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0])
     words = Words(db, "turn_words", _WEIGHTS, _TOUCHED)
-    terms = words.terms(asked, total)
-    held = words.scores(terms, asked, whole_of(asked, terms, total))
+    held, terms = words.held(asked, total)
     near = matrix.near(meaning.vector, _BY_MEANING if which == Which() else _NARROW) if matrix and meaning else None
     rows = _rows(db, which, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)
     if near is not None:

@@ -80,6 +80,18 @@ class SqliteIndex(Opened):
         with answering(self.path):
             return embedding.due(self._db, model, most)
 
+    def is_unembedded(self, model: str) -> bool:
+        """Whether turns may be without a vector of this model."""
+        with answering(self.path):
+            return embedding.is_due(self._db, model)
+
+    def all_embedded(self, model: str) -> None:
+        """Note that every turn that is there has what it needs, unless one came meanwhile."""
+        with answering(self.path), changing(self._db):
+            if not embedding.due(self._db, model, 1):
+                newest = self._db.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0]
+                embedding.settled(self._db, model, newest)
+
     def embedded(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors of turns. Those whose turn went away meanwhile are dropped."""
         with answering(self.path), changing(self._db):

@@ -116,6 +116,15 @@ class Sessions:
         """Give turns that have none their vectors, for so long; how many are left."""
         return searching.embed(self._shelf, self._minds, seconds, progress)
 
+    def lacks_vectors(self, model: str) -> bool:
+        """Whether turns may be without a vector of this model."""
+        return self._shelf.index.is_unembedded(model)
+
+    @property
+    def missing(self) -> str | None:
+        """What a fuller search would have needed and could not be had."""
+        return self._minds.missing
+
     def stats(self, which: Which) -> Sequence[AgentCount]:
         """Every agent's share, and what reading came to."""
         return self._shelf.index.counts(which)

@@ -108,4 +108,5 @@ def embed(shelf: Shelf, minds: Minds, seconds: float, progress: Progress | None 
             done += len(part)
             if time.monotonic() > until:
                 return len(some) - start - len(part)
+    shelf.index.all_embedded(embedder.id)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from byheart.domain.errors import BadInput
+from byheart.domain.errors import BadInput, Busy, Environment
 from byheart.domain.sessions import Which
 from byheart.interfaces import transcripts
 from byheart.interfaces.cli import frame
@@ -54,6 +55,7 @@ def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
             frame.note("byheart: another byheart is reading transcripts; this is what it has read so far")
         elif done.read > 20 or done.bytes > 20_000_000:
             frame.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
+        machine.start_embedding(opened, frame.surroundings(), sessions)
     return opened, sessions
 
 
@@ -235,15 +237,20 @@ def _span(text: str) -> tuple[int, int]:
 )
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many sessions.")
+@click.option("--deep", is_flag=True, help="Read the best turns closely; better order, a moment longer.")
+@click.option("--explain", is_flag=True, help="Show what speaks for each turn.")
 @_filters
 @frame.json_option
 def search(
-    query: tuple[str, ...], limit: int, agent: str | None, project: str | None, since: str | None, until: str | None, no_refresh: bool,
-    as_object: bool,
+    query: tuple[str, ...], limit: int, deep: bool, explain: bool, agent: str | None, project: str | None, since: str | None,
+    until: str | None, no_refresh: bool, as_object: bool,
 ) -> int:  # fmt: skip
-    """Find sessions and turns by words, best first."""
+    """Find sessions and turns by words and by meaning, best first."""
     opened, every = _opened(no_refresh)
-    found = every.search(_asked(" ".join(query)), _which(opened, every, agent, project, since, until), limit)
+    which = _which(opened, every, agent, project, since, until)
+    found = every.search(_asked(" ".join(query)), which, limit, deep=deep)
+    if every.missing:
+        frame.once(opened, every.missing)
     if as_object:
         frame.put(found)
     else:
@@ -257,7 +264,38 @@ def search(
             )
             for hit in hits.turns:
                 frame.say(f"  #{hit.turn.number} {hit.turn.speaker.value}: {transcripts.one_line(hit.snippet, 160)}")
+                if explain:
+                    told = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
+                    frame.say(f"      {hit.score:.2f}: {told}")
     return _ended(bool(found), "nothing fits")
+
+
+@sessions.command(epilog=frame.examples("byheart sessions embed", "byheart sessions embed --seconds 60"))
+@click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="How long at most.")
+@click.option("--no-refresh", is_flag=True, help="Do not look for new transcripts first.")
+@click.option("--gently", is_flag=True, help="Give way to everything else on this machine.")
+@frame.json_option
+def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> int:
+    """Make vectors of what was said in sessions, so that they are found by meaning.
+
+    This goes on in the background by itself; here it is done at once. What is done stays done.
+    """
+    from byheart import machine
+
+    if gently:
+        os.nice(19)
+    opened, every = _opened(no_refresh)
+    with machine.claimed_embedding(opened) as ours:
+        if not ours:
+            raise Busy("another byheart is making vectors; it goes on by itself")
+        left = every.embed(seconds, _bar())
+    if every.missing:
+        raise Environment(every.missing)
+    if as_object:
+        frame.put({"left": left})
+    else:
+        frame.say("every turn has its vector" if not left else f"{left:,} turns are left; run it again")
+    return 0
 
 
 @sessions.command(epilog=frame.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))

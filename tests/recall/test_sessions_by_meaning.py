@@ -1,0 +1,109 @@
+"""Sessions found by what was meant in them, and by who said it when; vectors come later and go with their turns."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from byheart.adapters.embedders.builtin import BuiltinEmbedder
+from byheart.domain.sessions import Which
+from byheart.flows.minds import Minds
+from byheart.flows.sessions import searching
+from byheart.flows.sessions.refresh import Shelf, refresh
+from tests.conftest import Cli
+from tests.sources.test_refresh import shelf
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def minds(tmp_path_factory: pytest.TempPathFactory) -> Minds:
+    model = BuiltinEmbedder(str(tmp_path_factory.mktemp("models")))
+    return Minds(lambda: model)
+
+
+def said(number: int, role: str, text: str, day: str) -> str:
+    message = {"role": role, "content": text}
+    row = {
+        "type": role,
+        "uuid": f"{number:08x}-{zlib.crc32(text.encode()):08x}",
+        "timestamp": f"{day}T10:00:00Z",
+        "message": message,
+    }
+    return json.dumps(row) + "\n"
+
+
+def write(folder: Path, name: str, *rows: str) -> Path:
+    path = folder / ".claude" / "projects" / "p" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Shelf:
+    write(
+        tmp_path,
+        "logins",
+        said(1, "user", "People get thrown out of their accounts after a minute", "2026-03-02"),
+        said(2, "assistant", "The session cookie expires too early; I will lengthen it.", "2026-03-02"),
+    )
+    write(
+        tmp_path,
+        "bread",
+        said(1, "user", "The oven timer rings too late for the rye loaves", "2026-05-02"),
+        said(2, "assistant", "I will start the clock when the door closes.", "2026-05-02"),
+    )
+    found = shelf(tmp_path, tmp_path / "state" / "index.db")
+    refresh(found)
+    return found
+
+
+def best(held: Shelf, minds: Minds, asked: str) -> str | None:
+    found = searching.search(held, minds, asked, Which(), 5, NOW)
+    return found[0].session.id if found else None
+
+
+def test_other_words_find_the_session_once_it_has_vectors(held: Shelf, minds: Minds) -> None:
+    asked = "users are logged off unexpectedly"
+    assert best(held, Minds(), asked) is None
+    assert searching.embed(held, minds, 60) == 0
+    assert best(held, minds, asked) == "logins"
+    assert best(held, minds, "baking alarm is delayed") == "bread"
+    assert not held.index.is_unembedded(minds.embedder.id if minds.embedder else "")
+
+
+def test_a_turn_that_goes_takes_its_vector_along(held: Shelf, minds: Minds, tmp_path: Path) -> None:
+    searching.embed(held, minds, 60)
+    write(tmp_path, "logins", said(9, "user", "Nothing but the weather", "2026-03-03"))
+    refresh(held)
+    found = searching.ranked(held, minds, "users are logged off unexpectedly", Which(), NOW)
+    assert all("accounts" not in each.candidate.turn.text for each in found)
+    assert searching.embed(held, minds, 60) == 0
+    assert best(held, minds, "is it raining outside") == "logins"
+
+
+def test_time_and_speaker_are_hints(held: Shelf, minds: Minds) -> None:
+    searching.embed(held, minds, 60)
+    for asked, wanted in (("too early or too late in March", "logins"), ("too early or too late in May", "bread")):
+        assert best(held, minds, asked) == wanted
+    found = searching.ranked(held, minds, "what did I say about the timer", Which(), NOW)
+    assert found[0].candidate.turn.speaker == "user"
+
+
+def test_the_command_makes_vectors_and_says_what_is_left(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "logins", said(1, "user", "People get thrown out of their accounts after a minute", "2026-03-02"))
+    assert "logins" not in cli("sessions", "search", "users are logged off unexpectedly").out
+    done = cli("sessions", "embed", "--json")
+    assert (done.code, done.json) == (0, {"left": 0})
+    shown = cli("sessions", "search", "--explain", "users are logged off unexpectedly").out
+    assert "logins" in shown and "meaning" in shown
+
+
+def test_without_a_model_the_command_says_so(cli: Cli) -> None:
+    done = cli("--set", "recall.embedder=onnx", "sessions", "embed")
+    assert done.code == 5 and "model.onnx" in done.err
