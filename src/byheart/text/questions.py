@@ -12,18 +12,21 @@ _GLUED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f"
 )
-_SIGNS_ALONE = "\u2190-\u2bff\U0001f000-\U0001faff"
-_APART = deferred(f"[{_GLUED}{_SIGNS_ALONE}]")
+_APART = deferred(f"[{_GLUED}]")
 _RUN = deferred(f"[{_GLUED}]+")
+# Pictures are no words to the index, so they get a name there.
+_PICTURE = deferred("[\u2600-\u27bf\U0001f300-\U0001faff]")
 # Vowel signs that readers of Arabic and Hebrew leave out at will.
 _SIGNS = deferred("[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
 _SAME = str.maketrans({"ي": "ی", "ك": "ک", "ى": "ی", "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه"})
+# What a text must have in it to be spelled otherwise than it is; dashes, quotes and frames are not among it.
+_SPECIAL = deferred(f"[{_GLUED}\u0300-\u036f\u0590-\u08ff\u2600-\u27bf\ufb00-\uffef\U0001f300-\U0001faff]")
 # Vowel signs of Indian scripts are no word characters to Python, and are to the index.
-_WORD = deferred(f"(?:\\w|[\u0300-\u036f\u0900-\u0dff])+|[{_SIGNS_ALONE}]")
+_WORD = deferred("(?:\\w|[\u0300-\u036f\u0900-\u0dff])+")
 _LATIN = deferred(r"[\x00-\u024f]+")
 _QUOTED = deferred(r"[\"“”«»`]([^\"“”«»`\n]{2,200})[\"“”«»`]")
 _WHOLE = deferred(r"\w[\w./:@#\\-]*[./:@#\\_-]\w[\w./:@#\\-]*")
-_MIXED = deferred(r"\w*[a-z0-9][A-Z]\w*")
+_HUMP_BEGINS = deferred(r"[a-z0-9][A-Z]")
 _HUMP = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ME = deferred(r"\b(?:i|my|me|mine|i'm|i've|i'd|myself)\b")
 _YOU = deferred(r"\b(?:you|your|yours|assistant|agent)\b")
@@ -39,16 +42,31 @@ _MOST_WORDS, _MOST_EXACT = 40, 8
 
 def spelled(text: str) -> str:
     """A text as the word index takes it in."""
-    if text.isascii():
+    if text.isascii() or not _SPECIAL.search(text):
         return text
-    return _APART.sub(r" \g<0> ", _SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(_SAME))
+    return _APART.sub(r" \g<0> ", _lettered(text))
+
+
+def _lettered(text: str) -> str:
+    """The same letters for the same sounds, and a name for each picture."""
+    plain = _SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(_SAME)
+    return _PICTURE.sub(lambda match: f" picture{ord(match[0]):x} ", plain)
 
 
 def humps(text: str, most: int = 60) -> str:
     """The words that camelCase names are made of; other names come apart by themselves."""
     found: dict[str, None] = {}
-    for match in _MIXED.finditer(text):
-        found.update(dict.fromkeys(piece for piece in _HUMP.findall(match[0]) if len(piece) > 1))
+    after = 0
+    for match in _HUMP_BEGINS.finditer(text):
+        start, end = match.span()
+        if start < after:
+            continue
+        while start > after and text[start - 1].isalnum():
+            start -= 1
+        while end < len(text) and text[end].isalnum():
+            end += 1
+        after = end
+        found.update(dict.fromkeys(piece for piece in _HUMP.findall(text[start:end]) if len(piece) > 1))
         if len(found) >= most:
             break
     return " ".join(list(found)[:most])
@@ -56,12 +74,11 @@ def humps(text: str, most: int = 60) -> str:
 
 def question(text: str) -> Question:
     """Take a question apart. Whatever it holds, none of it is taken for an operator."""
-    plain = spelled_question(text)
+    plain = text if text.isascii() else _lettered(text)
     words: dict[str, None] = {}
     for match in _WORD.finditer(plain):
         words.update(dict.fromkeys(_terms(match[0])))
-    names = [piece.casefold() for match in _MIXED.finditer(plain) for piece in _HUMP.findall(match[0])]
-    words.update(dict.fromkeys(f'"{piece}"' for piece in names if len(piece) > 1))
+    words.update(dict.fromkeys(f'"{piece}"' for piece in humps(plain).casefold().split()))
     kept = [word for word in words if word.strip('"') not in STOP_WORDS] or list(words)
     phrases = [match[1] for match in _QUOTED.finditer(plain)]
     phrases += [match[0] for match in _WHOLE.finditer(plain)]
@@ -74,11 +91,6 @@ def question(text: str) -> Question:
         of_me=bool(_ME.search(folded)),
         of_you=bool(_YOU.search(folded)),
     )
-
-
-def spelled_question(text: str) -> str:
-    """A question in the same letters as the texts, its runs of glued characters still whole."""
-    return text if text.isascii() else _SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(_SAME)
 
 
 def _terms(word: str) -> list[str]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 VERSION = 3
 # An index that is gone with the process, for when none can be kept.
 MEMORY = ":memory:"
-# Signs are words too, so that an emoji can be found; and marks belong to the letters before them.
-TOKENS = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co So'"
+# Marks belong to the letters before them.
+TOKENS = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 # Seconds to wait for another process that writes; it does so a file at a time.
 _PATIENCE = 8
 _TABLES = """

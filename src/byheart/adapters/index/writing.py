@@ -76,8 +76,10 @@ def _words(told: Sequence[Any]) -> tuple[object, ...]:
     """A turn as the word index takes it in, from its row, a name, a time and its texts."""
     row, name, at, text, command, arguments, output, before = told
     work = "\n".join(part for part in (command, arguments, output) if part)
-    names = humps(f"{text} {command}" if command else text)
-    meta = " ".join(part for part in (name, _day(at // 86_400_000) if at is not None else "", names) if part)
+    if not text:
+        # Most turns are work: what was run and what came of it. That has no name, and its day is that of what was said.
+        return row, "", spelled(work), "", ""
+    meta = " ".join(part for part in (name, _day(at // 86_400_000) if at is not None else "", humps(text)) if part)
     return row, spelled(text), spelled(work), spelled(before), spelled(meta)
 
 
