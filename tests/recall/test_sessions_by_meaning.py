@@ -105,5 +105,5 @@ def test_the_command_makes_vectors_and_says_what_is_left(cli: Cli, tmp_path: Pat
 
 
 def test_without_a_model_the_command_says_so(cli: Cli) -> None:
-    done = cli("--set", "recall.embedder=onnx", "sessions", "embed")
-    assert done.code == 5 and "model.onnx" in done.err
+    done = cli("--set", "recall.embedder=static", "sessions", "embed")
+    assert done.code == 5 and "word vectors" in done.err
