@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
     from byheart.domain.roots import Place
     from byheart.flows.asking import Request
+    from byheart.flows.caching import Use
     from byheart.flows.fixing import Proposal
     from byheart.flows.journal.store import MemoryStore
     from byheart.flows.overview import Page
@@ -63,6 +64,11 @@ class Memory:
         from byheart.flows import recalling
 
         return recalling.recall(self._desk, query, scopes, most or self._desk.limits.recall_results, deep=deep)
+
+    @property
+    def recall_use(self) -> Use:
+        """How recall's cache has been doing in this process."""
+        return self._desk.cabinet().answers.use
 
     def forget(self, selector: str, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Remove one record for good."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -17,6 +18,7 @@ from byheart.domain.errors import BadInput, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
+from byheart.flows.caching import Cache
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk
 from byheart.flows.minds import Minds
 from byheart.memory import Memory
@@ -180,6 +182,12 @@ def _cabinet(around: Surroundings, config: Config, home: str) -> Callable[[], Ca
             index=lambda: made(kept),
             spare=lambda: made(":memory:"),
             minds=minds(around, config, home, lambda text: RuleScanner().redacted(text)),
+            answers=Cache(
+                int(config.number("recall.cache_entries")),
+                int(config.number("recall.cache_bytes")),
+                config.number("recall.cache_seconds"),
+                time.monotonic,
+            ),
             is_there=lambda: os.path.exists(path),
         )
 

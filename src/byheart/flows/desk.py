@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from byheart.domain.journal import JournalSettings
     from byheart.domain.limits import Limits
     from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
+    from byheart.domain.results import Listing
     from byheart.domain.roots import Place, Project, Root
+    from byheart.flows.caching import Cache
     from byheart.flows.minds import Minds
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
@@ -35,6 +37,7 @@ class Cabinet:
     index: Callable[[], RecordIndex]
     spare: Callable[[], RecordIndex]
     minds: Minds
+    answers: Cache[Listing]
     is_there: Callable[[], bool]
 
 

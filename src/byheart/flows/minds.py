@@ -45,6 +45,16 @@ class Minds:
             self.missing = str(error)
             return None
 
+    def vectors(self, texts: list[str]) -> list[bytes] | None:
+        """Texts as vectors; None where the embedder failed, and then `missing` says why."""
+        if self.embedder is None:
+            return None
+        try:
+            return self.embedder.embed(texts)
+        except NoModel as error:
+            self.missing = str(error)
+            return None
+
     def meaning(self, question: str) -> Meaning | None:
         """A question as a vector."""
         if self.embedder is None or not question.strip():

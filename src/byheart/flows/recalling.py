@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Busy, Environment, Unnatural, Unreadable
@@ -42,10 +43,23 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
         pages, problems = _synced(desk, index, scopes)
     if not asked.terms or not pages:
         return Listing(hits=(), problems=tuple(problems))
-    minds = cabinet.minds
+    _embedded(index, cabinet.minds, _MOST_AT_ONCE)
+    # All that an answer depends on. Files were compared a moment ago, so a change anywhere makes another key.
+    stamps = index.page_stamps()
+    state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), desk.clock().date())
+    key = (query, tuple(scopes), most, deep, state)
+    found = cabinet.answers.get(key, lambda: _answer(desk, index, query, pages, most, deep=deep), _size)
+    return replace(found, problems=tuple(problems))
+
+
+def _size(listing: Listing) -> int:
+    return 500 + sum(500 + 4 * len(hit.record.text) for hit in listing.hits)
+
+
+def _answer(desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], most: int, *, deep: bool) -> Listing:
+    asked = question(query)
+    minds = desk.cabinet().minds
     meaning = minds.meaning(query)
-    if meaning is not None:
-        _embedded(index, minds, _MOST_AT_ONCE)
     candidates = index.recollected(asked, pages, meaning)
     today = desk.clock().date()
     verdict = recollecting.judged(asked, hint(query, today), candidates, today, meaning.scale if meaning else None)
@@ -72,7 +86,6 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
     ]
     return Listing(
         hits=tuple(without_secrets(desk, hits)),
-        problems=tuple(problems),
         is_sure=verdict.is_sure,
         missing=minds.missing,
     )
@@ -198,6 +211,8 @@ def _embedded(index: RecordIndex, minds: Minds, most: int) -> None:
     due = index.unembedded_records(embedder.id, most)
     for start in range(0, len(due), _AT_ONCE):
         some = due[start : start + _AT_ONCE]
-        vectors = embedder.embed([text for _, text in some])
+        vectors = minds.vectors([text for _, text in some])
+        if vectors is None:
+            return
         pairs = [(own, vector) for (own, _), vector in zip(some, vectors, strict=True)]
         index.embedded_records(embedder.id, embedder.width, pairs)

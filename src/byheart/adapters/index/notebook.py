@@ -32,6 +32,11 @@ class NotebookIndex(Opened):
         with answering(self.path):
             return records.found(self._db, asked, pages, meaning, self._matrix(keeping.RECORDS, meaning))
 
+    def generation(self) -> int:
+        """A number that changes with every vector that comes or goes."""
+        with answering(self.path):
+            return records.generation(self._db)
+
     def items(self, rows: Sequence[int]) -> dict[int, Item]:
         """Records in full."""
         with answering(self.path):

@@ -139,6 +139,11 @@ def items(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, Item]:
     return {row["n"]: _item(row) for row in db.execute(query)}
 
 
+def generation(db: sqlite3.Connection) -> int:
+    """How many vectors ever came and went."""
+    return int(db.execute("SELECT coalesce(sum(seq), 0) FROM sqlite_sequence").fetchone()[0])
+
+
 def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], most: int) -> list[sqlite3.Row]:
     rows: list[sqlite3.Row] = []
     allowed = ",".join(map(str, pages))

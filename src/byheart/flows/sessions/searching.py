@@ -101,7 +101,9 @@ def embed(shelf: Shelf, minds: Minds, seconds: float, progress: Progress | None 
             if progress:
                 progress(done, done + len(some) - start, "vectors")
             part = some[start : start + _AT_ONCE]
-            vectors = embedder.embed([text for _, text in part])
+            vectors = minds.vectors([text for _, text in part])
+            if vectors is None:
+                return len(some) - start
             shelf.index.embedded(
                 embedder.id, embedder.width, [(row, vector) for (row, _), vector in zip(part, vectors, strict=True)]
             )

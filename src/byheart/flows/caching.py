@@ -1,0 +1,73 @@
+"""Answers kept for a while in a process that lives long: the least lately used go first, and none grows old."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, TypeVar
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(slots=True)
+class Use:
+    """How a cache has been doing."""
+
+    hits: int = 0
+    misses: int = 0
+    dropped: int = 0
+    entries: int = 0
+    size: int = 0
+
+
+class Cache(Generic[Answer]):
+    """At most so many answers, of so many bytes together, each for so many seconds.
+
+    What an answer depends on belongs into its key: then a change makes another key, and nothing stale can be found.
+    """
+
+    def __init__(self, entries: int, size: int, seconds: float, clock: Callable[[], float]) -> None:
+        self._most, self._largest, self._seconds, self._clock = entries, size, seconds, clock
+        self._kept: OrderedDict[Hashable, tuple[float, int, Answer]] = OrderedDict()
+        self._lock = Lock()
+        self.use = Use()
+
+    def get(self, key: Hashable, make: Callable[[], Answer], measure: Callable[[Answer], int]) -> Answer:
+        """The answer under a key, made where there is none."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None and self._clock() - found[0] < self._seconds:
+                self._kept.move_to_end(key)
+                self.use.hits += 1
+                return found[2]
+            self.use.misses += 1
+        # Made without the lock: others need not wait for it, and at worst two make the same.
+        answer = make()
+        self._keep(key, answer, measure(answer))
+        return answer
+
+    def _keep(self, key: Hashable, answer: Answer, size: int) -> None:
+        with self._lock:
+            self._drop(key)
+            if not self._most or size > self._largest:
+                return
+            self._kept[key] = (self._clock(), size, answer)
+            self.use.size += size
+            while len(self._kept) > self._most or self.use.size > self._largest:
+                self._drop(next(iter(self._kept)))
+                self.use.dropped += 1
+            self.use.entries = len(self._kept)
+
+    def _drop(self, key: Hashable) -> None:
+        found = self._kept.pop(key, None)
+        if found is not None:
+            self.use.size -= found[1]
+            self.use.entries = len(self._kept)
+
+    def clear(self) -> None:
+        """Keep nothing of what was."""
+        with self._lock:
+            self._kept.clear()
+            self.use.entries = self.use.size = 0
