@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -38,6 +39,8 @@ _WAITING = 120
 _FACTS = ("version", "cwd", "branch", "commit", "remote", "title", "model", "memory_mode")
 _NAMES = ("id", "parent", "agent")
 _BETWEEN = "\n\n"
+# An id as programs make them, a time, or a short word.
+_USUAL = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9T:.+-]{1,40}|[a-z][a-z_.-]{0,15}|")
 _FIELDS = 7
 _SCANNED = 60_000
 _SHORT = 400
@@ -82,10 +85,12 @@ def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
     due = [(source, found) for source, found in every.values() if _is_due(stamps.get(found.key), found)]
     total, done = sum(found.size for _, found in due), 0
     sessions = turns = read_bytes = grown = replaced = 0
+    # Looked through together: hardly ever is there anything in them.
+    are_clean = _is_clean([found.key for _, found in due], shelf.scanner)
     for source, found in due if not is_busy else ():
         if progress:
             progress(done, total, source.agent)
-        if not _is_clean(found.key.replace("/", _BETWEEN), shelf.scanner):
+        if not are_clean and not _is_clean([found.key], shelf.scanner):
             # Its name stands in the index and in every answer, so none of it can.
             skipped["its path holds a secret"] += 1
             continue
@@ -158,7 +163,7 @@ def _read(shelf: Shelf, source: SessionSource, found: Found) -> _Taken:
         again = any(reason in reading.tally.skipped for reason in _AGAIN)
         before.add(_named(reading.tally, shelf.scanner))
         mark = reading.mark
-        if mark is not None and not _is_clean(_BETWEEN.join(mark.texts), shelf.scanner):
+        if mark is not None and not _is_clean(mark.texts, shelf.scanner):
             # What a reader has to remember are ids and the like, in which anything may stand; without it the file is read
             # anew when it grows.
             mark = None
@@ -167,8 +172,11 @@ def _read(shelf: Shelf, source: SessionSource, found: Found) -> _Taken:
     return _Taken(len(recorder.sessions), recorder.turns, reading.fresh, reading.tally)
 
 
-def _is_clean(text: str, scanner: Scanner) -> bool:
-    return not scanner.spans(text)
+def _is_clean(names: Iterable[str], scanner: Scanner) -> bool:
+    """Whether no secret is in names or paths; such as any program makes up are not looked at."""
+    parts = (part for name in names for part in name.split("/"))
+    unusual = [part for part in parts if not _USUAL.fullmatch(part)]
+    return not unusual or not scanner.spans(_BETWEEN.join(unusual))
 
 
 def _named(tally: Tally, scanner: Scanner) -> Tally:
@@ -290,6 +298,8 @@ class _Recorder:
 
 def safe_name(name: str, scanner: Scanner) -> str:
     """A session's name as it is shown and typed: no characters that steer a terminal, and no secret."""
+    if _USUAL.fullmatch(name):
+        return name
     plain = "".join(each if each.isprintable() and each != " " else "_" for each in name)[:200]
     return plain if scanner.redacted(plain) == plain else f"unnamed-{short_digest(name)}"
 
