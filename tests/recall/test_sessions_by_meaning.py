@@ -14,6 +14,7 @@ from byheart.domain.sessions import Which
 from byheart.flows.minds import Minds
 from byheart.flows.sessions import searching
 from byheart.flows.sessions.refresh import Shelf, refresh
+from byheart.policies import recalling
 from tests.conftest import Cli
 from tests.sources.test_refresh import shelf
 
@@ -107,3 +108,14 @@ def test_the_command_makes_vectors_and_says_what_is_left(cli: Cli, tmp_path: Pat
 def test_without_a_model_the_command_says_so(cli: Cli) -> None:
     done = cli("--set", "recall.embedder=static", "sessions", "embed")
     assert done.code == 5 and "word vectors" in done.err
+
+
+def test_a_close_reading_moves_sessions_too(held: Shelf) -> None:
+    found = searching.ranked(held, Minds(), "too early or too late", Which(), NOW)
+    before = recalling.grouped(found)
+    assert len(before) == 2
+    # A reader who likes just what came last.
+    read = [float(place) for place in range(len(found))]
+    after = recalling.grouped(recalling.reranked(found, read, 1.0))
+    assert after[0].turns[0].candidate.turn.text == found[-1].candidate.turn.text
+    assert recalling.reranked(found, read, 0.0)[0].score == pytest.approx(found[0].score)

@@ -16,10 +16,21 @@ def meaning_share(terms: int) -> float:
     return min(_MOST_MEANING, max(_LEAST_MEANING, 0.48 - _MEANING_LOST * terms))
 
 
-def standard(values: Sequence[float]) -> list[float]:
-    """Values as how far each is from their mean, in units of how far they usually are."""
+def reread(scores: Sequence[float], read: Sequence[float], share: float) -> list[float]:
+    """What each score gains or loses where a close reading has this share in it. Both are compared by how far each is from the
+    mean, and the scores stay on their own scale."""
+    own, mean, spread = _standard(scores)
+    closely, _, _ = _standard(read)
+    return [
+        mean + spread * ((1 - share) * one + share * other) - score
+        for score, one, other in zip(scores, own, closely, strict=True)
+    ]
+
+
+def _standard(values: Sequence[float]) -> tuple[list[float], float, float]:
+    """How far each value is from the mean, in units of how far they usually are; the mean, and that unit."""
     if not values:
-        return []
+        return [], 0.0, 1.0
     mean = sum(values) / len(values)
     spread = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5 or 1.0
-    return [(value - mean) / spread for value in values]
+    return [(value - mean) / spread for value in values], mean, spread

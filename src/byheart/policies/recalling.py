@@ -6,15 +6,14 @@ can say that nothing fits. The numbers were chosen on conversations, chats and c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.sessions import Speaker
-from byheart.policies.fusing import meaning_share, standard
+from byheart.policies.fusing import meaning_share, reread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date
 
     from byheart.domain.recall import Candidate, Question
     from byheart.text.timewords import TimeHint
@@ -23,7 +22,6 @@ _NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.25, 0.20, 0.25
 # What the other side said counts less where somebody asks for their own words.
 _OTHER_SIDE, _ADDED = 0.6, 0.4
 _BEST_TURNS = (1.0, 0.5, 0.25)
-_RECENT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +97,9 @@ def grouped(found: Sequence[Judged]) -> list[Group]:
     return sorted(every, key=lambda group: group.score, reverse=True)
 
 
-def reranked(found: Sequence[Judged], scores: Sequence[float], share: float) -> list[Judged]:
-    """The first few in another order: their own scores mixed with those of a model that read question and text together."""
-    first, rest = list(found[: len(scores)]), list(found[len(scores) :])
-    if len(first) < 2:
-        return [*first, *rest]
-    own, read = standard([each.score for each in first]), standard(scores)
-    mixed = sorted(
-        zip(first, own, read, strict=True), key=lambda each: (1 - share) * each[1] + share * each[2], reverse=True
-    )
-    return [*(replace(each, factors={**each.factors}) for each, _, _ in mixed), *rest]
-
-
-def day_of(candidate: Candidate) -> date | None:
-    """When a turn was said, as far as that is known."""
-    at = candidate.turn.at or candidate.session.started
-    return at.date() if at else None
+def reranked(found: Sequence[Judged], read: Sequence[float], share: float) -> list[Judged]:
+    """The first few by what a model adds to them that read question and text together; sessions then follow their turns."""
+    first, rest = found[: len(read)], found[len(read) :]
+    added = reread([each.score for each in first], read, share)
+    closely = [Judged(each.candidate, {**each.factors, "read": more}) for each, more in zip(first, added, strict=True)]
+    return [*sorted(closely, key=lambda each: each.score, reverse=True), *rest]

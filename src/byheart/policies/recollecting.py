@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind
-from byheart.policies.fusing import meaning_share, standard
+from byheart.policies.fusing import meaning_share, reread
 from byheart.text.likeness import normalised
 
 if TYPE_CHECKING:
@@ -130,10 +130,9 @@ def _once(found: Sequence[Judged]) -> list[Judged]:
     return kept
 
 
-def reranked(found: Sequence[Judged], scores: Sequence[float], share: float) -> tuple[Judged, ...]:
-    """The first few in another order, mixed with what a model says that read question and text together."""
-    first, rest = list(found[: len(scores)]), list(found[len(scores) :])
-    own, read = standard([each.score for each in first]), standard(scores)
-    order = sorted(range(len(first)), key=lambda at: (1 - share) * own[at] + share * read[at], reverse=True)
-    closely = [Judged(first[at].candidate, {**first[at].factors, "read": share * read[at]}) for at in order]
-    return (*closely, *rest)
+def reranked(found: Sequence[Judged], read: Sequence[float], share: float) -> tuple[Judged, ...]:
+    """The first few by what a model adds to them that read question and text together."""
+    first, rest = found[: len(read)], found[len(read) :]
+    added = reread([each.score for each in first], read, share)
+    closely = [Judged(each.candidate, {**each.factors, "read": more}) for each, more in zip(first, added, strict=True)]
+    return (*sorted(closely, key=lambda each: each.score, reverse=True), *rest)

@@ -35,8 +35,6 @@ _YEAR = deferred(r"\b(?:in|of|since|during|before|after|until|by) ((?:19|20)\d\d
 # Words that are also names of months need one of these before them, or a number beside them.
 _LEADS = deferred(r"\b(?:in|of|during|since|early|late|mid|on|last|this|before|after|until|by|from|to|and) $")
 _UNSURE = frozenset({"may", "march", "mar", "sep", "dec", "jan"})
-_RECENT = deferred(r"\b(?:recently|lately|latest|newest|most recent|currently|these days)\b")
-_FIRST = deferred(r"\b(?:originally|initially|oldest|earliest)\b")
 # What was talked about on a day often happened a little before it.
 _AFTERWARDS = 14
 
@@ -61,14 +59,9 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class TimeHint:
-    """What a question says about time: stretches, or that the newest or the oldest counts."""
+    """The stretches of time that a question speaks of."""
 
     spells: tuple[Spell, ...] = ()
-    recent: bool = False
-    first: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.spells) or self.recent or self.first
 
     def closeness(self, day: date | None) -> float:
         """How well a day fits, from 0 to 1."""
@@ -81,7 +74,7 @@ def hint(question: str, today: date) -> TimeHint:
     """The time that a question speaks of, seen from a day."""
     text = " ".join(question.casefold().split())
     spells = [*_relative(text, today), *_named(text, today), *_dates(text, today)]
-    return TimeHint(tuple(spells), bool(_RECENT.search(text)), bool(_FIRST.search(text)))
+    return TimeHint(tuple(spells))
 
 
 def _count(word: str | None) -> int:
