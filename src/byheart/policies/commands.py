@@ -113,6 +113,7 @@ _JOINED = re.compile(r"\||;|\n\s*\S")
 LONGEST = 300
 
 
+@lru_cache(maxsize=256)
 def core_of(command: str) -> str:
     """A command without where it ran, and without what only trims its output."""
     text = command.strip()
@@ -120,7 +121,7 @@ def core_of(command: str) -> str:
     text = text[before.end() :].strip() or text if before else text
     if _TRIMMING.search(text) and "\n" not in text and "<<" not in text:
         text = _untrimmed(text) or text
-    return SPACES.sub(" ", text)
+    return " ".join(text.split())
 
 
 def _untrimmed(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from byheart.domain.recall import Question
@@ -18,11 +19,12 @@ _RUN = deferred(f"[{_GLUED}]+")
 _PICTURE = deferred("[\u2600-\u27bf\U0001f300-\U0001faff]")
 # Vowel signs that readers of Arabic and Hebrew leave out at will.
 _SIGNS = deferred("[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
+_POINTED = deferred("[\u0591-\u06ed]")
 _SAME = str.maketrans({"ي": "ی", "ك": "ک", "ى": "ی", "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه"})
 # Bytes of UTF-8 that only letters of Latin scripts, dashes, quotes and frames have in them, and how pictures among them begin:
 # looking for others is many times as fast as going through characters.
 _HARMLESS = bytes(range(0xC0)) + bytes(range(0xC2, 0xCA)) + b"\xe2"
-_PICTURES = tuple(bytes((0xE2, second)) for second in range(0x98, 0xA0))
+_PICTURES = re.compile(b"\xe2[\x98-\x9f]")
 # Vowel signs of Indian scripts are no word characters to Python, and are to the index.
 _WORD = deferred("(?:\\w|[\u0300-\u036f\u0900-\u0dff])+")
 _LATIN = deferred(r"[\x00-\u024f]+")
@@ -52,12 +54,14 @@ def spelled(text: str) -> str:
 def _is_special(text: str) -> bool:
     """Whether a text has characters in it that are spelled otherwise in the index."""
     raw = text.encode("utf-8", "surrogatepass")
-    return bool(raw.translate(None, _HARMLESS)) or any(each in raw for each in _PICTURES)
+    return bool(raw.translate(None, _HARMLESS)) or _PICTURES.search(raw) is not None
 
 
 def _lettered(text: str) -> str:
     """The same letters for the same sounds, and a name for each picture."""
-    plain = _SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(_SAME)
+    plain = unicodedata.normalize("NFKC", text)
+    if _POINTED.search(plain):
+        plain = _SIGNS.sub("", plain).translate(_SAME)
     return _PICTURE.sub(lambda match: f" picture{ord(match[0]):x} ", plain)
 
 

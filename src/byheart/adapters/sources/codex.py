@@ -103,7 +103,8 @@ class CodexReader:
             return None
         if not isinstance(payload, dict):
             return self._item(value, at) if kind else "?" + ",".join(sorted(value)[:4])
-        self._place(value, at)
+        if self._own_from is not None or self._copying is not None:
+            self._place(value, at)
         self.scribe.seen(at)
         # The same line in a copy of the file is the same turn.
         self.scribe.at_line(self.scribe.session.id, value.get("timestamp"), self._lines)

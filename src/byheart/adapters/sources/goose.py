@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from byheart.adapters.sources import lines, stores
@@ -142,7 +142,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     yield from scribe.end()
 
 
-def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None) -> list[Event]:
+def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None) -> Sequence[Event]:
     known = stores.named(row)
     content, metadata = string(known.get("content_json")), string(known.get("metadata_json"))
     tally.bytes += len(content)

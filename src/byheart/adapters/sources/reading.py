@@ -78,6 +78,7 @@ class LineReading:
         if self._lines is None:
             return
         reader, tally = self._reader, self.tally
+        scribe = reader.scribe
         try:
             for raw in self._lines:
                 try:
@@ -96,7 +97,8 @@ class LineReading:
                     # Another program's format may hold anything anywhere; one odd line must not cost the others.
                     tally.lines += 1
                     tally.skipped[lines.ODD_SHAPE] += 1
-                yield from reader.scribe.take()
+                if events := scribe.take():
+                    yield from events
             reader.finish()
             yield from reader.scribe.end()
             if not self._packed and not self._lines.cut_short:

@@ -237,12 +237,14 @@ class Scribe:
             self._begun()
             self._events.append(Restood(changed, standing))
 
-    def take(self) -> list[Event]:
-        """What was found since the last time."""
-        events, self._events = self._events, []
+    def take(self) -> Sequence[Event]:
+        """What was found since the last time. Most lines tell nothing, and cost nothing then."""
+        events = self._events
+        if events:
+            self._events = []
         return events
 
-    def end(self) -> list[Event]:
+    def end(self) -> Sequence[Event]:
         """What is left at the end of the file."""
         self._settle()
         return self.take()
