@@ -14,7 +14,7 @@ from byheart.adapters.scanners.conduct import command_rules, instruction_rules, 
 from byheart.adapters.scanners.providers import provider_rules
 from byheart.adapters.scanners.shapes import shape_rules
 from byheart.domain import errors
-from byheart.interfaces.cli.app import COMMANDS, byheart
+from byheart.interfaces.cli.group import COMMANDS, byheart
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "reference.md"

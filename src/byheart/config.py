@@ -7,14 +7,13 @@ import json
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
+from byheart.domain.values import dataclass, fields
 
 if TYPE_CHECKING:
     from byheart.domain.sessions import Caps
@@ -111,7 +110,7 @@ KEYS: dict[str, Rule] = {
     "sessions.unpacked_bytes": Rule(kind=int, least=1_000, most=10 * _LONG),
     "output.color": Rule(kind=str, choices=("auto", "always", "never")),
 }
-_JOURNAL = JournalSettings.__dataclass_fields__
+_JOURNAL = tuple(each.name for each in fields(JournalSettings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +159,7 @@ class Config:
 
 def load(user_file: str, project_file: str, environment: Mapping[str, str], flags: Sequence[str]) -> Config:
     """All layers merged. Raises BadSetting, naming the file, the key and what is allowed."""
-    values = _file(DEFAULTS)
+    values = _defaults()
     origins = dict.fromkeys(values, "default")
     for key, value in _file(user_file).items():
         values[key], origins[key] = _checked(user_file, key, value), user_file
@@ -176,10 +175,28 @@ def load(user_file: str, project_file: str, environment: Mapping[str, str], flag
     return Config(values=values, origins=origins)
 
 
+def _defaults() -> dict[str, Setting]:
+    """Our own file, which is plain enough to be read without a parser for all that such files may hold."""
+    values: dict[str, Setting] = {}
+    section = ""
+    for line in (_content(DEFAULTS, follow=True) or b"").decode().splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            name, _, value = line.partition(" = ")
+            values[f"{section}.{name}"] = json.loads(value)
+    return values
+
+
 def _file(path: str, *, follow: bool = True) -> dict[str, Setting]:
+    content = _content(path, follow=follow)
+    if content is None:
+        return {}
+    # Most people have no such file.
+    import tomllib
+
     try:
-        content = _content(path, follow=follow)
-        return _flat(path, tomllib.loads(content.decode("utf-8"))) if content is not None else {}
+        return _flat(path, tomllib.loads(content.decode("utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise BadSetting(path, "the file", f"is not valid TOML ({error})", "see docs/reference.md") from None
     except UnicodeDecodeError:

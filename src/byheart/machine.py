@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -218,6 +216,9 @@ def carried_over(opened: Opened, path: str, folder: str) -> Carried:
 
 def carry_over(opened: Opened, taken: Carried) -> str:
     """Put carried settings into the user's config.toml; what is set there already stays. The file's path."""
+    import re
+    import tomllib
+
     place = Place(opened.home, "config.toml")
     old = opened.files.read(place)
     text = old.text or ""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from byheart.adapters.files.disk import DiskFiles
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, field
 from byheart.flows.asking import Request
 from byheart.memory import Memory
 from byheart.wiring import Opened, Surroundings, open_memory

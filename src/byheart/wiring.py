@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from byheart.domain.errors import BadInput, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
+from byheart.domain.values import dataclass
 from byheart.flows.caching import Cache
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk
 from byheart.flows.minds import Minds

@@ -293,7 +293,7 @@ def test_judgement_never_sees_more_than_a_short_cut_out() -> None:
         seen.append(max(len(value), len(match), len(before)))
         return True
 
-    from dataclasses import replace
+    from byheart.domain.values import replace
 
     rules = [replace(rule, accept=accept) for rule in ALL_RULES]
     hostile = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -16,6 +15,7 @@ from byheart.dialects.yaml_block import YamlBlock
 from byheart.domain.changes import Add, Drop, Replace, spliced
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Record
+from byheart.domain.values import replace
 from byheart.flows.asking import Request
 from byheart.testing import Bench
 from tests.dialects.strategies import profile_files, profile_records, rule_files, rule_records, words

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from byheart import __version__
-from byheart.interfaces.cli.app import COMMANDS
+from byheart.interfaces.cli.group import COMMANDS
 from byheart.testing import Bench
 from tests.conftest import Cli
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from byheart.domain.journal import Compacted, Sensitivity
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import replace
 from byheart.flows.journal import compact as flow
 from byheart.testing import Bench, SharedFiles
 from tests.conftest import Cli

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from byheart import config
-from byheart.interfaces.cli.app import COMMANDS
+from byheart.interfaces.cli.group import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))

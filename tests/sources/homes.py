@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from byheart.adapters.sources.places import Machine
@@ -23,6 +22,7 @@ from byheart.domain.sessions import (
     Tally,
     Turn,
 )
+from byheart.domain.values import dataclass, field, fields, replace
 from byheart.flows.sessions.refresh import joined_output
 
 HOMES = Path(__file__).with_name("homes")

@@ -6,11 +6,11 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from byheart.domain.errors import Environment, Refused
 from byheart.domain.ports import Files
 from byheart.domain.roots import Place
+from byheart.domain.values import dataclass
 
 MARK = "# byheart upkeep"
 _UNITS = ("byheart-upkeep.service", "byheart-upkeep.timer")

@@ -10,7 +10,6 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from byheart.bench.sets import Asked, Corpus, Given, agent_sessions, locomo, lon
 from byheart.domain.errors import BadInput
 from byheart.domain.recall import Embedder
 from byheart.domain.sessions import Caps, Which
+from byheart.domain.values import dataclass, field, fields
 from byheart.flows.minds import Minds
 from byheart.flows.sessions import searching
 from byheart.flows.sessions.refresh import Shelf, refresh
@@ -46,7 +46,7 @@ class Score:
     seconds: list[float] = field(default_factory=list)
 
     def add(self, other: Score) -> None:
-        for name in self.__dataclass_fields__:
+        for name in (each.name for each in fields(self)):
             getattr(self, name).extend(getattr(other, name))
 
 

@@ -7,12 +7,12 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 from byheart.domain.errors import BadInput
 from byheart.domain.sessions import Began, Event, Found, Mark, Said, Session, Speaker, Tally, Turn
+from byheart.domain.values import dataclass
 
 _MONTHS = "january february march april may june july august september october november december".split()
 

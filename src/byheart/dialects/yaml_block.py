@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 
 from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice
 from byheart.domain.documents import Deletion, Document, Problem, Settings
 from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spoken
+from byheart.domain.values import dataclass, replace
 from byheart.text import fences, lines, yamledit
 from byheart.text.patterns import deferred
 from byheart.text.yamlspans import Bare, Broken, Node, flag_of, tree, value_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
+
+from byheart.domain.values import dataclass, field
 
 MAIN = "main"
 TURN_SUMMARY, NOTE, HEARTBEAT, LEARNED = "turn-summary", "note", "heartbeat", "learned"

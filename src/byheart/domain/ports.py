@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from byheart.domain.values import dataclass
 
 if TYPE_CHECKING:
     # Most commands have nothing to do with sessions, and need not wait for their values.

@@ -3,10 +3,9 @@ needs, since each class costs a millisecond at start-up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from byheart.domain.records import Confidence
 from byheart.domain.results import Finding, Receipt
+from byheart.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import date
 
 from byheart.domain.errors import BadInput, Refused, Unsafe
 from byheart.domain.records import Confidence, Kind, Record, Scope, Signal, Triple, Value, leaves, spoken
+from byheart.domain.values import dataclass, field
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk
 from byheart.policies import capture, merging, wording
 

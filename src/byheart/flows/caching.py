@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
+
+from byheart.domain.values import dataclass
 
 Answer = TypeVar("Answer")
 

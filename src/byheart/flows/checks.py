@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError
@@ -11,6 +10,7 @@ from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Scope, spoken
 from byheart.domain.reports import Checkup
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
+from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, PROFILE, Desk, Opened, every
 from byheart.flows.exchange import read_foreign

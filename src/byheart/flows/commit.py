@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice, spliced
 from byheart.domain.documents import Document
@@ -12,6 +11,7 @@ from byheart.domain.errors import ByheartError, Conflict, Unnatural, Unwritable
 from byheart.domain.ports import Dialect, Snapshot
 from byheart.domain.records import Record
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass
 from byheart.flows import ledger
 from byheart.flows.desk import Desk
 from byheart.policies.merging import Decision

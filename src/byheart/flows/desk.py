@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
 from byheart.domain.records import Record, Scope, Value, leaves
 from byheart.domain.results import Finding, Hit
+from byheart.domain.values import dataclass, replace
 from byheart.policies import forgetting
 from byheart.text.likeness import normalised
 from byheart.text.slugs import short_digest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 
 from byheart.domain.changes import Add, spliced
@@ -15,6 +14,7 @@ from byheart.domain.records import Confidence, Record, Scope, Signal, leaves
 from byheart.domain.reports import Conversion, Imported
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
+from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, RULES, Desk, every

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from byheart.domain.changes import Change, Drop, Replace
 from byheart.domain.documents import Document
@@ -11,6 +10,7 @@ from byheart.domain.errors import NothingFound
 from byheart.domain.journal import COMPACTION
 from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Placed, Record, Scope, spoken
 from byheart.domain.results import Finding, Receipt
+from byheart.domain.values import dataclass, replace
 from byheart.flows import ledger
 from byheart.flows.commit import commit
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, RULES, Desk, Opened, cleaned, every

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
 from datetime import date
 from typing import TypedDict
 
@@ -14,6 +13,7 @@ from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, leaves
 from byheart.domain.reports import LogEntry
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import asdict, dataclass, fields
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.policies.forgetting import Tombstone
 from byheart.text.jsonspans import unescaped

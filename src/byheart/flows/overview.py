@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from byheart.dialects.journal import conceals
 from byheart.domain.errors import Environment, Unnatural
 from byheart.domain.records import Kind, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
+from byheart.domain.values import dataclass, replace
 from byheart.flows.desk import (
     JOURNAL,
     PROFILE,

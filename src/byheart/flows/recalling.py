@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Busy, Environment, Unnatural, Unreadable
@@ -10,6 +9,7 @@ from byheart.domain.journal import COMPACTION
 from byheart.domain.recall import Item
 from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing
+from byheart.domain.values import replace
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, every, without_secrets
 from byheart.policies import recollecting
 from byheart.text.questions import humps, question

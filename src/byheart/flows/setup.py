@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from byheart.domain.documents import Document
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass, replace
 from byheart.flows.commit import Committed, commit
 from byheart.flows.desk import PROFILE, RULES, Desk
 from byheart.flows.journal.append import created

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from byheart.domain.changes import Setting
 from byheart.domain.documents import Deletion, Document
@@ -13,6 +12,7 @@ from byheart.domain.records import Kind, Record, Scope, spoken
 from byheart.domain.reports import Verdict
 from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
+from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
 from byheart.flows.commit import Committed, commit

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from dataclasses import replace
 
 from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
 from byheart.domain.records import Record
+from byheart.domain.values import replace
 from byheart.interfaces.render import as_json
 from byheart.text.unicode import visible
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Record
+from byheart.domain.values import fields, is_dataclass
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:

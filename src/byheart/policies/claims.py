@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from byheart.domain.values import dataclass
 from byheart.text.likeness import stem
 from byheart.text.patterns import deferred
 

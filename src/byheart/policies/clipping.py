@@ -7,8 +7,9 @@ found as places in the text, so a cut that falls into one moves in front of it, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from byheart.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

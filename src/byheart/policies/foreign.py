@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Deletion, Problem, Settings
 from byheart.domain.journal import DECISION, LEARNED, NOTE, USER_PREFERENCE, Origin
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, spoken
+from byheart.domain.values import dataclass, field, replace
 from byheart.policies import wording
 from byheart.text.patterns import deferred
 from byheart.text.slugs import content_digest, slug, uuid_of

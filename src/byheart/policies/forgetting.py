@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from byheart.domain.values import dataclass
 from byheart.policies import ranking
 from byheart.text.likeness import normalised
 

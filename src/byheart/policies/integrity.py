@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from byheart.domain.journal import COMPACTION, HEARTBEAT, TURN_SUMMARY
+from byheart.domain.values import dataclass
 from byheart.policies.claims import Claim, claims, neighbours
 from byheart.policies.summarising import sentences
 from byheart.text.likeness import normalised

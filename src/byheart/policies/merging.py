@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from byheart.domain.changes import Add, Change, Replace
 from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kind, Placed, Record, Signal, spoken
+from byheart.domain.values import dataclass, replace
 from byheart.policies import opposition
 from byheart.text.likeness import normalised
 

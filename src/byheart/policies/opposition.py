@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
+from byheart.domain.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed
+from byheart.domain.values import replace
 from byheart.text.likeness import content_words, normalised
 
 if TYPE_CHECKING:

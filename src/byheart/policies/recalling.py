@@ -6,10 +6,10 @@ can say that nothing fits. The numbers were chosen on conversations, chats and c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.sessions import Speaker
+from byheart.domain.values import dataclass
 from byheart.policies.fusing import meaning_share, reread
 
 if TYPE_CHECKING:

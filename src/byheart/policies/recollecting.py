@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind
+from byheart.domain.values import dataclass
 from byheart.policies.fusing import meaning_share, reread
 from byheart.text.likeness import normalised
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from byheart.domain.journal import (
     strictest,
 )
 from byheart.domain.records import Kind, Placed, Record
+from byheart.domain.values import dataclass
 from byheart.policies import summarising
 from byheart.text.likeness import normalised
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from byheart.domain.values import dataclass
 from byheart.text.likeness import content_words, normalised
 from byheart.text.patterns import deferred
 

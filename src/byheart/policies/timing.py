@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+
+from byheart.domain.values import dataclass
 
 _NICKNAMES = {
     "@hourly": "0 * * * *",

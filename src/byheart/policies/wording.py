@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Scope, Triple, Value
+from byheart.domain.values import dataclass
 from byheart.text.likeness import STOP_WORDS, normalised
 from byheart.text.patterns import deferred
 from byheart.text.slugs import short_digest, slug

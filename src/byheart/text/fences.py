@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from byheart.domain.values import dataclass
 from byheart.text import lines
 from byheart.text.patterns import deferred
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from byheart.domain.values import dataclass
 
 # tag → what its content is. These names are nobody else's.
 BLOCKS = {

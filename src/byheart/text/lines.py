@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
+from byheart.text.patterns import deferred
+
 # str.splitlines also splits at form feeds and U+2028, which are ordinary characters to Markdown and JSON.
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = deferred(r"\r\n|\n|\r")
 
 
 def starts(text: str) -> list[int]:

@@ -6,7 +6,9 @@ import hashlib
 import re
 import unicodedata
 
-_PIECE = re.compile(r"[^\W_]+", re.UNICODE)
+from byheart.text.patterns import deferred
+
+_PIECE = deferred(r"[^\W_]+", re.UNICODE)
 
 
 def slug(text: str, *, most: int = 40, joint: str = "-") -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
 
+from byheart.domain.values import dataclass
 from byheart.text.patterns import deferred
 
 _MONTHS = "january february march april may june july august september october november december".split()
@@ -34,6 +34,8 @@ _DATE = deferred(
 _YEAR = deferred(r"\b(?:in|of|since|during|before|after|until|by) ((?:19|20)\d\d)\b")
 # Words that are also names of months need one of these before them, or a number beside them.
 _LEADS = deferred(r"\b(?:in|of|during|since|early|late|mid|on|last|this|before|after|until|by|from|to|and) $")
+# One of these is in every text that any of the patterns fits: most questions speak of no time, and need none of them.
+_TELLING = ("ago", "last", "past", "previous", "this ", "day", "night", "weekend", *(name[:3] for name in _MONTHS))
 _UNSURE = frozenset({"may", "march", "mar", "sep", "dec", "jan"})
 # What was talked about on a day often happened a little before it.
 _AFTERWARDS = 14
@@ -73,6 +75,8 @@ class TimeHint:
 def hint(question: str, today: date) -> TimeHint:
     """The time that a question speaks of, seen from a day."""
     text = " ".join(question.casefold().split())
+    if not any(word in text for word in _TELLING) and not any(each.isdigit() for each in text):
+        return TimeHint()
     spells = [*_relative(text, today), *_named(text, today), *_dates(text, today)]
     return TimeHint(tuple(spells))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from byheart.domain.recall import Embedder, NoModel, Reranker
+from byheart.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

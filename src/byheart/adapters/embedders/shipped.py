@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from byheart.domain.values import dataclass
 
 # A new layout of the packed block gets a new number, so that old ones are packed anew.
 _LAYOUT = 1

@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import tempfile
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from byheart.domain.values import dataclass
 
 if TYPE_CHECKING:
     import sqlite3

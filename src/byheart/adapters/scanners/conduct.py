@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from byheart.adapters.scanners.rules import Rule, iban, luhn
+from byheart.text.patterns import deferred
 
 _ACT = r"(?:ignore|disregard|forget|override|bypass|discard|neglect|skip)"
 _PRIOR = r"(?:previous|prior|above|earlier|preceding|original|foregoing|system|initial|your)"
@@ -172,7 +171,7 @@ def command_rules() -> list[Rule]:
     ]
 
 
-_HEX_GROUP = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{4,8}-$")
+_HEX_GROUP = deferred(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{4,8}-$")
 
 
 def personal_rules() -> list[Rule]:

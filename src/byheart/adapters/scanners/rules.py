@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from byheart.domain.values import dataclass
 from byheart.text.patterns import deferred
 
 if TYPE_CHECKING:

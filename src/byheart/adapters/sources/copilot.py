@@ -86,7 +86,7 @@ class CopilotReader:
         context = mapping(data.get("context")) or data
         scribe = self.scribe
         if scribe.session.closed:
-            from dataclasses import replace
+            from byheart.domain.values import replace
 
             scribe.session = replace(scribe.session, closed=None)
         scribe.know(id=string(data.get("sessionId")))

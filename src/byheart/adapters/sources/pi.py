@@ -192,6 +192,6 @@ class PiReader:
 
 
 def _reopened(session: Session) -> Session:
-    from dataclasses import replace
+    from byheart.domain.values import replace
 
     return replace(session, closed=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from byheart.adapters.sources import goose, openclaw, opencode
 from byheart.domain.sessions import Found
+from byheart.domain.values import dataclass
 
 _SKIPPED = frozenset({"memory", "tool-results", "node_modules", ".git"})
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")

@@ -6,7 +6,6 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +24,7 @@ from byheart.domain.sessions import (
     Touch,
     Turn,
 )
+from byheart.domain.values import replace
 from byheart.text.injected import parted
 
 # Calls whose result has not come; a file that never answers must not fill the memory.

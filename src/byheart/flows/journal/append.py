@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 from byheart.dialects.journal import TEMPLATE, row
 from byheart.domain.errors import BadInput, ByheartError, Conflict, Unsafe, Unwanted
@@ -23,6 +22,7 @@ from byheart.domain.journal import (
 )
 from byheart.domain.records import Kind, Record, Scope, Value, leaves
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk, handle_of, is_enabled
 from byheart.flows.journal import window

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from byheart.dialects.journal import line_span, row
@@ -22,6 +21,7 @@ from byheart.domain.journal import Compacted
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Placed, Scope
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass, replace
 from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.flows.journal import window

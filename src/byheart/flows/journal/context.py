@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 
 from byheart.dialects.journal import TEMPLATE, conceals
@@ -13,6 +12,7 @@ from byheart.domain.errors import ByheartError, Environment, Unnatural, Unreadab
 from byheart.domain.journal import COMPACTION, Section, Sensitivity, SessionContext
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, field, replace
 from byheart.flows.desk import Desk, is_enabled
 from byheart.flows.journal.append import created
 from byheart.flows.journal.reading import archived_as

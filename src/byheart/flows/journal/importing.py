@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from byheart.dialects.journal import TEMPLATE, row
 from byheart.domain.errors import ByheartError, Conflict, Refused
@@ -12,6 +11,7 @@ from byheart.domain.records import Record, Scope, Value
 from byheart.domain.reports import Imported
 from byheart.domain.results import Finding, Receipt
 from byheart.domain.roots import Root
+from byheart.domain.values import dataclass, replace
 from byheart.flows import ledger
 from byheart.flows.desk import JOURNAL, Desk, handle_of
 from byheart.flows.journal import window

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from byheart.domain.changes import Change, Drop, Replace, spliced
 from byheart.domain.documents import Document
 from byheart.domain.errors import ByheartError, Conflict
 from byheart.domain.journal import COMPACTION
 from byheart.domain.records import Record
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass, replace
 from byheart.flows.desk import JOURNAL, Desk, handle_of
 from byheart.flows.journal.shelf import Shelf, daily_logs, local_day, parsed, read, shelf_of
 from byheart.policies import retention

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from byheart.domain.errors import ByheartError, NotUndoable
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Root
+from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.desk import Desk
 from byheart.flows.journal.shelf import Shelf, State, keep, read, shelf_of, state

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from byheart.domain.documents import Document
 from byheart.domain.records import Scope
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
+from byheart.domain.values import replace
 from byheart.flows.desk import Desk
 from byheart.flows.journal.shelf import parsed, read, shelf_of
 from byheart.policies import integrity

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from byheart.domain.documents import Document
@@ -13,6 +12,7 @@ from byheart.domain.errors import BadSetting
 from byheart.domain.journal import moment, stamped
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass, replace
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.text.jsonspans import unescaped
 from byheart.text.patterns import deferred

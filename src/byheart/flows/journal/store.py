@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from byheart.domain.journal import MAIN, Appended, Compacted, SessionContext, Upkeep
 from byheart.domain.records import Record, Scope
 from byheart.domain.results import Finding, Hit
+from byheart.domain.values import replace
 from byheart.flows.desk import Desk
 
 BOTH = (Scope.LOCAL, Scope.GLOBAL)

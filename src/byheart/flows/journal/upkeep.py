@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from byheart.domain.errors import ByheartError
 from byheart.domain.journal import Compacted, Upkeep
 from byheart.domain.records import Scope
+from byheart.domain.values import replace
 from byheart.flows.desk import Desk
 from byheart.flows.journal.compact import compact
 from byheart.flows.journal.dueness import due

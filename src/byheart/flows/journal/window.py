@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 from byheart.domain.changes import Drop, spliced
 from byheart.domain.documents import Document
 from byheart.domain.errors import Conflict
 from byheart.domain.records import Placed
+from byheart.domain.values import replace
 from byheart.flows.desk import JOURNAL, Desk
 from byheart.flows.journal.shelf import Shelf, holds_secret, parsed, read
 from byheart.policies import retention

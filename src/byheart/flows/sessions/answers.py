@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from byheart.domain.ports import SessionIndex
 from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Which
+from byheart.domain.values import replace
 from byheart.policies import commands, errors
 
 _KIND_WORDS = {

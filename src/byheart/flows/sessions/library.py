@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from byheart.domain.errors import BadInput, NothingFound
@@ -22,6 +21,7 @@ from byheart.domain.sessions import (
     Turn,
     Which,
 )
+from byheart.domain.values import replace
 from byheart.flows.minds import Minds
 from byheart.flows.sessions import answers, searching
 from byheart.flows.sessions.refresh import Progress, Shelf, joined_output, refresh, safe_name

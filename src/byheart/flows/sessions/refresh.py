@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from byheart.domain.errors import Busy
@@ -27,6 +26,7 @@ from byheart.domain.sessions import (
     Touch,
     Turn,
 )
+from byheart.domain.values import dataclass, replace
 from byheart.domain.work import CommandFact, ErrorFact, Remark
 from byheart.policies import commands as lines_of
 from byheart.policies import errors as troubles

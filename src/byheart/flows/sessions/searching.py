@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from byheart.domain.sessions import FoundTurn, Session, Turn, Which
+from byheart.domain.values import dataclass
 from byheart.flows.minds import Minds
 from byheart.flows.sessions.refresh import Progress, Shelf
 from byheart.policies import recalling

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
-
-import click
+from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, field
 from byheart.interfaces.render import as_json, finding_line
+from byheart.text.patterns import deferred
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from byheart.domain.results import Finding
     from byheart.wiring import Opened, Surroundings
 
-_STEERING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-Command = TypeVar("Command", bound=Callable[..., object])
+_STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 NOTEBOOKS = {
     "profile": "yaml-block",
@@ -36,6 +35,29 @@ NOTEBOOKS = {
 }
 
 
+@dataclass(slots=True)
+class Call:
+    """This call of the command: what was given before the command's name, and what is to be done when it has ended."""
+
+    flags: tuple[str, ...] = ()
+    folder: str | None = None
+    at_end: list[Callable[[], None]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Another call in the same process starts from nothing."""
+        self.flags, self.folder, self.at_end = (), None, []
+
+    def end(self) -> None:
+        """Do what is to be done when a command has ended."""
+        for each in self.at_end:
+            each()
+        self.at_end = []
+
+
+# One process, one call.
+call = Call()
+
+
 def opened(*, upkeep: bool = True) -> Opened:
     """The memory of the folder this command runs in. Upkeep that is due is started when the command is done."""
     # Here, so that help, completion and version do not wait for it.
@@ -45,7 +67,7 @@ def opened(*, upkeep: bool = True) -> Opened:
     around = surroundings()
     found = open_memory(around)
     if upkeep:
-        click.get_current_context().find_root().call_on_close(lambda: start_upkeep(found, around))
+        call.at_end.append(lambda: start_upkeep(found, around))
     return found
 
 
@@ -53,11 +75,10 @@ def surroundings() -> Surroundings:
     """Where this command runs, with what environment and flags."""
     from byheart.wiring import Surroundings
 
-    given = click.get_current_context().find_root().obj or {}
-    chosen = given.get("folder") or folder()
+    chosen = call.folder or folder()
     if not os.path.isdir(chosen):
         raise BadInput(f"{chosen!r} is not a folder; name an existing one with -C")
-    return Surroundings(folder=chosen, environment=os.environ, flags=tuple(given.get("flags", ())))
+    return Surroundings(folder=chosen, environment=os.environ, flags=call.flags)
 
 
 def folder() -> str:
@@ -66,19 +87,6 @@ def folder() -> str:
         return os.getcwd()
     except FileNotFoundError:
         raise BadInput("the current folder no longer exists; change to one that does") from None
-
-
-def json_option(command: Command) -> Command:
-    """--json, which every command that prints a result has."""
-    return click.option("--json", "as_object", is_flag=True, help="Print the result as JSON.")(command)
-
-
-def scope_option(command: Command) -> Command:
-    """--local or --global; without either the command chooses."""
-    command = click.option("--global", "scope", flag_value="global", help="Only the memory of all projects.")(command)
-    return click.option("--local", "scope", flag_value="local", default=None, help="Only this project's memory.")(
-        command
-    )
 
 
 def scope_of(name: str | None) -> Scope | None:
@@ -93,17 +101,20 @@ def scopes_of(name: str | None) -> Sequence[Scope]:
 
 def say(line: str) -> None:
     """A line of the result; any colour in it was put there because it is wanted."""
-    click.echo(line, color=True)
+    sys.stdout.write(f"{line}\n")
 
 
 def page(text: str) -> None:
     """A file's text, without characters that could play tricks on a terminal."""
-    click.echo(visible(text))
+    say(visible(text))
 
 
 def note(line: str) -> None:
     """A line beside the result."""
-    click.echo(line, err=True)
+    # In order, where both go to the same place.
+    sys.stdout.flush()
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def once(opened_: Opened, line: str) -> None:
@@ -136,7 +147,7 @@ def problems(found: Iterable[Finding]) -> None:
 
 def heading(text: str, opened_: Opened) -> str:
     """A heading, bold where the terminal and the user allow it."""
-    return click.style(text, bold=True) if colour(opened_) else text
+    return f"\x1b[1m{text}\x1b[0m" if colour(opened_) else text
 
 
 def colour(opened_: Opened) -> bool:

@@ -7,7 +7,7 @@ import os
 import click
 
 from byheart.domain.errors import BadInput
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import table
 from byheart.machine import measured_retrieval
 
@@ -28,7 +28,7 @@ def bench() -> None:
 @click.option("--mode", "modes", multiple=True, help="Only this way of searching: words, meaning, both, deep.")
 @click.option("--kinds", is_flag=True, help="A row for each kind of question, too.")
 @click.option("-n", "--limit", type=click.IntRange(1), help="At most so many questions of each collection.")
-@frame.json_option
+@options.json_option
 def retrieval(
     data: str, sets: tuple[str, ...], modes: tuple[str, ...], kinds: bool, limit: int | None, as_object: bool
 ) -> int:

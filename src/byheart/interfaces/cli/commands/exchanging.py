@@ -6,7 +6,7 @@ import click
 
 from byheart.domain.records import Scope
 from byheart.domain.reports import Conversion
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import receipt_line
 from byheart.policies.foreign import FORMATS
 from byheart.wiring import Opened, place_of
@@ -22,8 +22,8 @@ _TARGETS = ("json", *frame.NOTEBOOKS)
 @click.option("--to", type=click.Choice(list(frame.NOTEBOOKS)), help="The notebook to write to.")
 @click.option("--dry-run", is_flag=True, help="Say what would be skipped; store nothing.")
 @click.option("--include-forgotten", is_flag=True, help="Also store what was forgotten here.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def import_(
     file: str,
     fmt: str | None,
@@ -69,8 +69,8 @@ def import_(
 )
 @click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
 @click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def export(target: str, out: str | None, allow_secret: bool, scope: str | None, as_object: bool) -> None:
     """Print all memories as one text, and on stderr what the format cannot keep."""
     opened = frame.opened()
@@ -86,7 +86,7 @@ def export(target: str, out: str | None, allow_secret: bool, scope: str | None, 
 @click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
 @click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
 @click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
-@frame.json_option
+@options.json_option
 def convert(file: str, target: str, fmt: str | None, out: str | None, allow_secret: bool, as_object: bool) -> None:
     """Print a memory file in another format, and on stderr what is lost; FILE stays as it is."""
     opened = frame.opened()

@@ -10,7 +10,7 @@ import click
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.journal import MAIN, Appended, Compacted, Sensitivity
 from byheart.domain.records import Scope
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import finding_line, journal_line
 from byheart.text.unicode import visible
 
@@ -41,8 +41,8 @@ def journal() -> None:
 @click.option("--record", help="A whole record as JSON, or - to read it from standard input.")
 @click.option("--auto", is_flag=True, help="Nobody asked: store nothing while memory is off, nor what was forgotten.")
 @click.option("--redact", is_flag=True, help="Blank out a secret in the text instead of refusing it.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def append(
     text: tuple[str, ...],
     category: str | None,
@@ -103,8 +103,8 @@ def _tell(done: Appended, as_object: bool) -> None:
 @click.option("--session", help="Only this session's records.")
 @click.option("--category", help="Only this category.")
 @click.option("--allow-secret", is_flag=True, help="Also those labelled secret.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def list_(
     limit: int, session: str | None, category: str | None, allow_secret: bool, scope: str | None, as_object: bool
 ) -> int:
@@ -127,7 +127,7 @@ def list_(
 @journal.command(epilog=frame.examples("byheart journal context", "byheart journal context --json"))
 @click.option("--shared", is_flag=True, help="The session is not the main one; it is told nothing.")
 @click.option("--allow-secret", is_flag=True, help="Also records labelled secret.")
-@frame.json_option
+@options.json_option
 def context(shared: bool, allow_secret: bool, as_object: bool) -> int:
     """Print what a main session is told at its start: USER.md, LONGMEMORY.md, MEMORY.md, yesterday's and today's log.
 
@@ -146,8 +146,8 @@ def context(shared: bool, allow_secret: bool, as_object: bool) -> int:
 
 
 @journal.command(epilog=frame.examples("byheart journal scan"))
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def scan(scope: str | None, as_object: bool) -> int:
     """Look for contradictions, duplicates, stale records and broken lines; exit code 3 when there are any.
 
@@ -168,8 +168,8 @@ def scan(scope: str | None, as_object: bool) -> int:
     "--force", is_flag=True, help="Also while compaction is not enabled, or the file is under its thresholds."
 )
 @click.option("--session", help="Write this session's checkpoint first.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def compact(force: bool, session: str | None, scope: str | None, as_object: bool) -> int:
     """Merge old turn summaries and notes into a few summaries.
 
@@ -201,8 +201,8 @@ def _outcome(done: Compacted) -> str:
 
 @journal.command(epilog=frame.examples("byheart journal flush --session main"))
 @click.option("--session", default=MAIN, show_default=True, help="The session that is about to be compacted.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def flush(session: str, scope: str | None, as_object: bool) -> None:
     """Write the checkpoint record that comes before a compaction."""
     _tell(frame.opened().memory.journal(Scope(scope or "local")).flush_pre_compaction(session), as_object)
@@ -211,7 +211,7 @@ def flush(session: str, scope: str | None, as_object: bool) -> None:
 @journal.command(epilog=frame.examples("byheart journal upkeep --all"))
 @click.option("--all", "everywhere", is_flag=True, help="The journals of all projects, not only of this one.")
 @click.option("--force", is_flag=True, help="Also what is not due yet.")
-@frame.json_option
+@options.json_option
 def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
     """Do what is due: the scheduled compaction, and the scan for contradictions and stale records.
 
@@ -253,7 +253,7 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 )
 @click.option("--from", "file", help="Another program's configuration (JSON) with continuity and memory settings.")
 @click.option("--write", is_flag=True, help="Add the [journal] table to your config.toml instead of printing it.")
-@frame.json_option
+@options.json_option
 def settings(file: str | None, write: bool, as_object: bool) -> int:
     """Print the journal's settings, or those that another program's configuration comes to."""
     from byheart.machine import carried_over, carry_over

@@ -13,7 +13,7 @@ import click
 from byheart import __version__
 from byheart.domain.errors import BadInput, Refused
 from byheart.domain.records import Scope
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import finding_line, table
 from byheart.text.unicode import visible
 
@@ -26,7 +26,7 @@ _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 
 @click.command(epilog=frame.examples("byheart init", "byheart init --in-repo"))
 @click.option("--in-repo", is_flag=True, help="Keep this project's notebooks in the repository, where git sees them.")
-@frame.json_option
+@options.json_option
 def init(in_repo: bool, as_object: bool) -> None:
     """Set up this project's notebook and say where everything lies.
 
@@ -57,8 +57,8 @@ def init(in_repo: bool, as_object: bool) -> None:
 )
 @click.argument("file", required=False)
 @click.option("--fix", is_flag=True, help="Propose edits one by one; each is made only when you say yes.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def check(file: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
     """Look for what is wrong with the memory files; exit code 3 when something is.
 
@@ -137,7 +137,7 @@ def _answer() -> str:
 
 
 @click.command(epilog=frame.examples("byheart doctor"))
-@frame.json_option
+@options.json_option
 def doctor(as_object: bool) -> int:
     """Say how the installation stands: versions, folders, files, history."""
     from importlib.metadata import PackageNotFoundError
@@ -175,7 +175,7 @@ def completion(shell: str) -> None:
 
 
 @click.command(epilog=frame.examples("byheart version"))
-@frame.json_option
+@options.json_option
 def version(as_object: bool) -> None:
     """Print the version."""
     if as_object:

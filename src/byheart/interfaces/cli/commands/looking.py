@@ -7,29 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.records import Kind, Scope
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options, recollection
 from byheart.interfaces.render import hit_line, record_lines, statement, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.domain.results import Finding, Listing
-
-
-def _ended(listing: Listing, empty: str) -> int:
-    """Exit code of a listing: 0 with results, 5 when files could not be read, 1 when there is nothing."""
-    if listing.hits:
-        return 0
-    broken = [
-        each
-        for each in listing.problems
-        if each.rule in ("unreadable", "broken-yaml", "unsupported-yaml", "no-block", "no-memory", "bad-items")
-    ]
-    if broken:
-        return 5
-    frame.note(f"byheart: {empty}")
-    return 1
+    from byheart.domain.results import Finding
 
 
 @click.command(
@@ -43,8 +28,8 @@ def _ended(listing: Listing, empty: str) -> int:
 @click.option("-n", "--limit", type=click.IntRange(1, 100), help="How many results at most.")
 @click.option("--deep", is_flag=True, help="Read the best results closely; better order, a moment longer.")
 @click.option("--explain", is_flag=True, help="Show what speaks for each result.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def recall(
     query: tuple[str, ...], limit: int | None, deep: bool, explain: bool, scope: str | None, as_object: bool
 ) -> int:
@@ -52,23 +37,7 @@ def recall(
 
     Quoted words are looked for as they stand. Words such as "last week" or "in March" are taken as a hint.
     """
-    opened = frame.opened()
-    found = opened.memory.recall(" ".join(query), scopes=frame.scopes_of(scope), most=limit, deep=deep)
-    frame.problems(found.problems)
-    if found.missing:
-        frame.once(opened, found.missing)
-    if as_object:
-        frame.put(found)
-        return _ended(found, "nothing fits")
-    if found.hits and not found.is_sure:
-        frame.note("byheart: nothing surely fits; these come nearest")
-    for hit in found.hits:
-        frame.say(hit_line(hit))
-        frame.say(f"          {hit.path}:{hit.line}")
-        if explain:
-            told = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
-            frame.say(f"          {hit.score:.2f}: {told}")
-    return _ended(found, "nothing fits")
+    return recollection.told(query, limit=limit, deep=deep, explain=explain, scope=scope, as_object=as_object)
 
 
 @click.command(
@@ -78,8 +47,8 @@ def recall(
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="Only this kind.")
 @click.option("--tag", help="Only entries with this tag.")
 @click.option("--notebook", type=click.Choice(list(frame.NOTEBOOKS)), help="Only this notebook.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | None, as_object: bool) -> int:
     """List memories, a line each."""
     opened = frame.opened()
@@ -93,13 +62,13 @@ def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | 
     else:
         for hit in found.hits:
             frame.say(hit_line(hit))
-    return _ended(found, "there are no memories here; add one with: byheart remember")
+    return recollection.ended(found, "there are no memories here; add one with: byheart remember")
 
 
 @click.command(epilog=frame.examples("byheart show", "byheart show writing.tone"))
 @click.argument("selector", required=False)
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def show(selector: str | None, scope: str | None, as_object: bool) -> int:
     """Show the memory files as they are, or one memory in full.
 
@@ -135,8 +104,8 @@ def show(selector: str | None, scope: str | None, as_object: bool) -> int:
 
 @click.command(epilog=frame.examples("byheart profile", "byheart profile --explain"))
 @click.option("--explain", is_flag=True, help="Also say what was left out, and why.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def profile(explain: bool, scope: str | None, as_object: bool) -> int:
     """Show the Active Profile: at most 15 preferences and lessons that apply to a session here.
 
@@ -166,8 +135,8 @@ def profile(explain: bool, scope: str | None, as_object: bool) -> int:
 
 @click.command(epilog=frame.examples("byheart rules", "byheart rules --global"))
 @click.option("--all-scopes", is_flag=True, help="This project's rules and the global ones together.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
     """Show the three to seven rules that come before a session.
 
@@ -187,7 +156,7 @@ def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
     if _disabled(found.problems):
         frame.note("byheart: memory is switched off")
         return 0
-    return _ended(found, "there are no rules here; add one with: byheart remember")
+    return recollection.ended(found, "there are no rules here; add one with: byheart remember")
 
 
 def _disabled(problems: Sequence[Finding]) -> bool:
@@ -196,8 +165,8 @@ def _disabled(problems: Sequence[Finding]) -> bool:
 
 @click.command(epilog=frame.examples("byheart log", "byheart log -n 5 --json"))
 @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many entries.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def log(limit: int, scope: str | None, as_object: bool) -> int:
     """Show what changed, newest first, with the receipts that undo takes."""
     opened = frame.opened()

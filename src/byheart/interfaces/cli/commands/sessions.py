@@ -15,7 +15,7 @@ import click
 from byheart.domain.errors import BadInput, Busy, Environment
 from byheart.domain.sessions import Which
 from byheart.interfaces import transcripts
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import table
 from byheart.text.times import moment
 from byheart.text.unicode import visible
@@ -162,7 +162,7 @@ def sessions() -> None:
 @click.option("--text", help="Only sessions in which all these words occur.")
 @click.option("--no-subagents", is_flag=True, help="Leave out what sub-agents did.")
 @_filters
-@frame.json_option
+@options.json_option
 def list_(
     limit: int, text: str | None, no_subagents: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
@@ -188,7 +188,7 @@ def list_(
 @click.option("--turns", "span", metavar="FROM-TO", help="Only these turns.")
 @click.option("--full", is_flag=True, help="Read the transcript itself: nothing is shortened.")
 @click.option("--no-refresh", is_flag=True, help="Answer from the index as it is; read no transcript.")
-@frame.json_option
+@options.json_option
 def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object: bool) -> int:
     """Show one session as a readable transcript, with the turn numbers that citations use.
 
@@ -240,7 +240,7 @@ def _span(text: str) -> tuple[int, int]:
 @click.option("--deep", is_flag=True, help="Read the best turns closely; better order, a moment longer.")
 @click.option("--explain", is_flag=True, help="Show what speaks for each turn.")
 @_filters
-@frame.json_option
+@options.json_option
 def search(
     query: tuple[str, ...], limit: int, deep: bool, explain: bool, agent: str | None, project: str | None, since: str | None,
     until: str | None, no_refresh: bool, as_object: bool,
@@ -274,7 +274,7 @@ def search(
 @click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="How long at most.")
 @click.option("--no-refresh", is_flag=True, help="Do not look for new transcripts first.")
 @click.option("--gently", is_flag=True, help="Give way to everything else on this machine.")
-@frame.json_option
+@options.json_option
 def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> int:
     """Make vectors of what was said in sessions, so that they are found by meaning.
 
@@ -301,7 +301,7 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
 @sessions.command(epilog=frame.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))
 @click.option("--svg", metavar="FILE", help="Draw a calendar of activity by agent into FILE; - is the terminal.")
 @_filters
-@frame.json_option
+@options.json_option
 def stats(
     svg: str | None,
     agent: str | None,
@@ -406,7 +406,7 @@ _LIMIT = click.option("-n", "--limit", type=click.IntRange(1, 100), default=5, s
 @_LIMIT
 @_EVERYWHERE
 @_filters
-@frame.json_option
+@options.json_option
 def how(
     command: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
@@ -433,7 +433,7 @@ def how(
 @_LIMIT
 @_EVERYWHERE
 @_filters
-@frame.json_option
+@options.json_option
 def fix(
     error: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
@@ -462,7 +462,7 @@ def fix(
 @click.option("--reads", is_flag=True, help="Also sessions that only read the file.")
 @_EVERYWHERE
 @_filters
-@frame.json_option
+@options.json_option
 def blame(
     path: str, limit: int, reads: bool, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,

@@ -12,7 +12,7 @@ from byheart.domain.records import Kind, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
 from byheart.flows.asking import Request
 from byheart.flows.forget import CANNOT_UNDO
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
 from byheart.policies.wording import simple_value
 
@@ -41,8 +41,8 @@ _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred"
 @click.option("--auto", is_flag=True, help="Nobody asked: store only what the capture policy lets through.")
 @click.option("--signal", type=click.Choice(list(_SIGNALS)), help="With --auto: how the signal came.")
 @click.option("--dry-run", is_flag=True, help="Say what the capture policy thinks; store nothing.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def remember(
     text: tuple[str, ...],
     kind: str | None,
@@ -140,8 +140,8 @@ def _print(receipt: Receipt, given: frozenset[str] = frozenset()) -> None:
 @click.argument("selector")
 @click.option("--reason", default="user asked", show_default=True, help="Why; kept in the tombstone.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: bool) -> None:
     """Remove one memory for good.
 
@@ -173,8 +173,8 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
 
 @click.command(epilog=frame.examples("byheart confirm tooling.pnpm"))
 @click.argument("selector")
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def confirm(selector: str, scope: str | None, as_object: bool) -> None:
     """Say that a memory is right: high confidence, no longer waiting for confirmation."""
     receipt = frame.opened().memory.confirm(selector, scope=frame.scope_of(scope))
@@ -189,8 +189,8 @@ def confirm(selector: str, scope: str | None, as_object: bool) -> None:
 )
 @click.argument("name", required=False, type=click.Choice(["enabled", "announce_writes"]))
 @click.argument("state", required=False, type=click.Choice(["on", "off"]))
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def settings(name: str | None, state: str | None, scope: str | None, as_object: bool) -> None:
     """Show the notebook's switches and the configuration, or turn a switch on or off."""
     opened = frame.opened()
@@ -225,8 +225,8 @@ def settings(name: str | None, state: str | None, scope: str | None, as_object: 
 
 @click.command(epilog=frame.examples("byheart undo", "byheart undo 3f9a01c2"))
 @click.argument("receipt", required=False)
-@frame.scope_option
-@frame.json_option
+@options.scope_option
+@options.json_option
 def undo(receipt: str | None, scope: str | None, as_object: bool) -> None:
     """Take back the last change, or the one that RECEIPT names (see byheart log).
 

@@ -1,0 +1,95 @@
+"""The command line: one group, its commands loaded when they are called."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+import click
+
+from byheart.interfaces.cli import frame
+
+# name → module, in the order help shows them.
+COMMANDS = {
+    "init": "keeping",
+    "remember": "writing",
+    "recall": "looking",
+    "forget": "writing",
+    "confirm": "writing",
+    "show": "looking",
+    "list": "looking",
+    "profile": "looking",
+    "rules": "looking",
+    "settings": "writing",
+    "log": "looking",
+    "undo": "writing",
+    "import": "exchanging",
+    "export": "exchanging",
+    "convert": "exchanging",
+    "journal": "journal",
+    "sessions": "sessions",
+    "how": "sessions",
+    "fix": "sessions",
+    "blame": "sessions",
+    "model": "model",
+    "bench": "bench",
+    "schedule": "scheduling",
+    "check": "keeping",
+    "doctor": "keeping",
+    "completion": "keeping",
+    "version": "keeping",
+}
+_ATTRIBUTES = {"import": "import_", "list": "list_"}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when that command is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        loaded = import_module(f"byheart.interfaces.cli.commands.{module}")
+        command: click.Command = getattr(loaded, _ATTRIBUTES.get(cmd_name, cmd_name))
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--set", "flags", multiple=True, metavar="KEY=VALUE", help="Override a setting for this call.")
+@click.option("-C", "--project", "folder", metavar="FOLDER", help="Act as if started in FOLDER.")
+def byheart(flags: tuple[str, ...], folder: str | None) -> None:
+    """The memory that coding agents carry from session to session.
+
+    Memory is plain files: memories.md for preferences and lessons, memories.ndjson for rules, MEMORY.md for the
+    journal. They live in ~/.byheart (BYHEART_HOME moves it), or in your repository after `byheart init --in-repo`.
+
+    \b
+    Example:
+      byheart remember "never run build repeatedly because it is heavy"
+      byheart recall build
+    """
+    frame.call.flags, frame.call.folder = flags, folder
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command as it is spelled, with help and good words for a typo; its exit code."""
+    try:
+        if "_BYHEART_COMPLETE" in os.environ:
+            byheart.main(arguments, prog_name="byheart", complete_var="_BYHEART_COMPLETE")
+        # Not Group.main, which turns a reader that went away (head) into exit code 1.
+        with byheart.make_context("byheart", arguments) as context:
+            outcome = byheart.invoke(context)
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.Abort:
+        frame.note("byheart: stopped; nothing was changed")
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
