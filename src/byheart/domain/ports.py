@@ -44,6 +44,15 @@ class Snapshot:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a file was taken in: so many bytes with this digest, in so many lines."""
+
+    size: int
+    digest: str
+    lines: int
+
+
 class Files(Protocol):
     """Text files under chosen folders.
 
@@ -54,6 +63,8 @@ class Files(Protocol):
     """
 
     def read(self, place: Place, most: int | None = None) -> Snapshot: ...
+
+    def behind(self, place: Place, known: Extent, most: int | None = None) -> tuple[str, Extent] | None: ...
 
     def size(self, place: Place) -> int | None: ...
 
@@ -147,11 +158,28 @@ class IndexBatch(Protocol):
 
 
 class RecordIndex(Protocol):
-    """Records of all notebooks, for searching. Derived: it may be deleted at any time."""
+    """Records of all notebooks, for searching. Derived: it may be deleted at any time. Within `writing` nobody else writes,
+    within `reading` nothing changes."""
+
+    def renew(self) -> None: ...
+
+    def reading(self) -> AbstractContextManager[None]: ...
+
+    def writing(self) -> AbstractContextManager[None]: ...
 
     def page_stamps(self) -> dict[str, str]: ...
 
-    def put_page(self, path: str, stamp: str, items: Sequence[Item]) -> int: ...
+    def put_page(self, path: str, stamp: str, items: Sequence[Item], extent: Extent | None = None) -> int: ...
+
+    def page_extent(self, path: str) -> Extent | None: ...
+
+    def last_items(self, path: str, most: int) -> list[Item]: ...
+
+    def has_handle(self, path: str, handles: Sequence[str]) -> bool: ...
+
+    def grow_page(self, path: str, stamp: str, items: Sequence[Item], extent: Extent) -> None: ...
+
+    def restamp_page(self, path: str, stamp: str) -> None: ...
 
     def recollected(self, asked: Question, pages: Sequence[str], meaning: Meaning | None) -> list[Remembered]: ...
 
@@ -168,6 +196,10 @@ class RecordIndex(Protocol):
 
 class SessionIndex(Protocol):
     """Sessions and what they show, for searching. Derived: it may be deleted at any time."""
+
+    def renew(self) -> None: ...
+
+    def reading(self) -> AbstractContextManager[None]: ...
 
     def stamps(self) -> dict[str, Stamp]: ...
 

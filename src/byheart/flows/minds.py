@@ -23,6 +23,11 @@ class Minds:
         self._make_embedder, self._make_reranker, self._clean = embedder, reranker, clean
         self.missing: str | None = None
 
+    @property
+    def is_awake(self) -> bool:
+        """Whether an embedder has been made already, so that asking it costs little."""
+        return self.__dict__.get("embedder") is not None
+
     @cached_property
     def embedder(self) -> Embedder | None:
         """The embedder; None where there is none, and then `missing` says why."""

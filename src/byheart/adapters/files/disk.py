@@ -18,7 +18,7 @@ from byheart.adapters.files.containment import (
     parts,
 )
 from byheart.domain.errors import Busy, Conflict, Unreadable, Unwritable
-from byheart.domain.ports import Snapshot
+from byheart.domain.ports import Extent, Snapshot
 from byheart.domain.roots import Place, Root
 
 if TYPE_CHECKING:
@@ -50,6 +50,31 @@ class DiskFiles:
         if content is None:
             return Snapshot(None, "")
         return Snapshot(_decoded(place, content), digest(content))
+
+    def behind(self, place: Place, known: Extent, most: int | None = None) -> tuple[str, Extent] | None:
+        """What stands behind the part of a file that is known, and how far the file goes now; None where that part is another
+        by now, or has ended within a line."""
+        names = parts(place)
+        folder = open_folder(place, names[:-1], create=False)
+        if folder is None:
+            return None
+        try:
+            content = self._content(place, folder, names[-1], most)
+        finally:
+            os.close(folder)
+        if content is None or content[known.size - 1 : known.size] != b"\n":
+            return None
+        found = hashlib.sha256(memoryview(content)[: known.size])
+        if found.hexdigest() != known.digest:
+            return None
+        rest = content[known.size :]
+        found.update(rest)
+        try:
+            text = rest.decode("utf-8")
+        except UnicodeDecodeError:
+            # Whoever reads all of it will say in which line.
+            return None
+        return text, Extent(len(content), found.hexdigest(), known.lines + text.count("\n"))
 
     def size(self, place: Place) -> int | None:
         """How many bytes the file has; None where there is none."""

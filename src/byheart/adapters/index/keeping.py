@@ -17,6 +17,8 @@ def keep(db: sqlite3.Connection, shelf: int, model: str, width: int, vectors: Se
 
     db.execute("INSERT OR IGNORE INTO model(name, width) VALUES(?, ?)", (model, width))
     own = db.execute("SELECT n FROM model WHERE name = ?", (model,)).fetchone()[0]
+    # A row has one vector, so what another model had done is done no longer.
+    db.execute("UPDATE model SET upto = 0, records_upto = 0 WHERE n <> ? AND (upto > 0 OR records_upto > 0)", (own,))
     table = "turn" if shelf == TURNS else "record"
     for item, vector in vectors:
         db.execute("DELETE FROM vector WHERE shelf = ? AND item = ?", (shelf, item))

@@ -11,6 +11,7 @@ from byheart.adapters.index.schema import answering, changing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.domain.ports import Extent
     from byheart.domain.recall import Item, Meaning, Question, Remembered
 
 
@@ -22,10 +23,35 @@ class NotebookIndex(Opened):
         with answering(self.path):
             return records.stamps(self._db)
 
-    def put_page(self, path: str, stamp: str, items: Sequence[Item]) -> int:
+    def put_page(self, path: str, stamp: str, items: Sequence[Item], extent: Extent | None = None) -> int:
         """Bring a notebook's records up to date; how many went away."""
         with answering(self.path), changing(self._db):
-            return records.put(self._db, path, stamp, items)
+            return records.put(self._db, path, stamp, items, extent)
+
+    def page_extent(self, path: str) -> Extent | None:
+        """How much of a notebook was taken in, where it may be gone on with."""
+        with answering(self.path):
+            return records.extent_of(self._db, path)
+
+    def last_items(self, path: str, most: int) -> list[Item]:
+        """The last records of a notebook, in its order."""
+        with answering(self.path):
+            return records.last(self._db, path, most)
+
+    def has_handle(self, path: str, handles: Sequence[str]) -> bool:
+        """Whether a notebook has a record under one of these names."""
+        with answering(self.path):
+            return records.has_handle(self._db, path, handles)
+
+    def grow_page(self, path: str, stamp: str, items: Sequence[Item], extent: Extent) -> None:
+        """Add what came behind the known part of a notebook."""
+        with answering(self.path), changing(self._db):
+            records.grow(self._db, path, stamp, items, extent)
+
+    def restamp_page(self, path: str, stamp: str) -> None:
+        """Note that a notebook's records are as they were."""
+        with answering(self.path), changing(self._db):
+            records.restamp(self._db, path, stamp)
 
     def recollected(self, asked: Question, pages: Sequence[str], meaning: Meaning | None) -> list[Remembered]:
         """Records that may answer a question."""
@@ -51,3 +77,4 @@ class NotebookIndex(Opened):
         """Keep vectors of records."""
         with answering(self.path), changing(self._db):
             keeping.keep(self._db, keeping.RECORDS, model, width, vectors)
+            records.settled(self._db, model)

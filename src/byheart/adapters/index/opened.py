@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from byheart.adapters.index.schema import MEMORY, answering, beside, connected, purged
+from byheart.adapters.index.schema import MEMORY, answering, beside, changing, connected, purged
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
 
     from byheart.adapters.index.vectors import Matrix
     from byheart.domain.recall import Meaning
@@ -20,10 +23,40 @@ class Opened:
     def __init__(self, path: str) -> None:
         self.path = path
         self._matrices: dict[int, Matrix] = {}
+        self._inode = 0
 
     @cached_property
     def _db(self) -> sqlite3.Connection:
-        return connected(self.path)
+        connection = connected(self.path)
+        self._inode = _inode(self.path)
+        return connection
+
+    def renew(self) -> None:
+        """Open the file anew where somebody has deleted it, or put another in its place."""
+        if self.path == MEMORY or "_db" not in self.__dict__ or self._db.in_transaction:
+            return
+        if _inode(self.path) != self._inode:
+            self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A stretch in which nothing changes, whoever writes meanwhile."""
+        with answering(self.path):
+            if self._db.in_transaction:
+                yield
+                return
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A stretch in which nobody else writes; what is written in it is written as one."""
+        with answering(self.path), changing(self._db):
+            yield
 
     def _matrix(self, shelf: int, meaning: Meaning | None) -> Matrix | None:
         if meaning is None:
@@ -53,3 +86,11 @@ class Opened:
         if "_db" in self.__dict__:
             self._db.close()
             del self.__dict__["_db"]
+        self._matrices.clear()
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path).st_ino if path != MEMORY else 0
+    except FileNotFoundError:
+        return -1

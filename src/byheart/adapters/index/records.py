@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from byheart.adapters.index.keeping import RECORDS
 from byheart.adapters.index.measuring import Words, standing
 from byheart.domain.journal import Origin, Sensitivity
+from byheart.domain.ports import Extent
 from byheart.domain.recall import Item, Meaning, Question, Remembered
 from byheart.domain.records import Confidence, Kind, Record, Scope
 from byheart.text.questions import spelled
@@ -33,7 +34,46 @@ def stamps(db: sqlite3.Connection) -> dict[str, str]:
     return dict(db.execute("SELECT path, stamp FROM page").fetchall())
 
 
-def put(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item]) -> int:
+def extent_of(db: sqlite3.Connection, path: str) -> Extent | None:
+    """How much of a file was taken in; None where it is not to be gone on with."""
+    row = db.execute("SELECT size, digest, lines FROM page WHERE path = ?", (path,)).fetchone()
+    return Extent(*row) if row is not None and row[0] is not None else None
+
+
+def last(db: sqlite3.Connection, path: str, most: int) -> list[Item]:
+    """The last records of a file, in its order."""
+    rows = db.execute(
+        "SELECT * FROM record WHERE page = (SELECT n FROM page WHERE path = ?) ORDER BY line DESC LIMIT ?", (path, most)
+    ).fetchall()
+    return [_item(row) for row in reversed(rows)]
+
+
+def has_handle(db: sqlite3.Connection, path: str, handles: Sequence[str]) -> bool:
+    """Whether a file has a record under one of these names."""
+    query = "SELECT 1 FROM record WHERE handle = ? AND page = (SELECT n FROM page WHERE path = ?)"
+    return any(db.execute(query, (each, path)).fetchone() for each in handles)
+
+
+def grow(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item], extent: Extent) -> None:
+    """Add records to a file whose earlier ones are known."""
+    page = db.execute("SELECT n FROM page WHERE path = ?", (path,)).fetchone()[0]
+    _add(db, page, [(item, _body(item)) for item in items])
+    _go_to(db, page, stamp, extent)
+
+
+def restamp(db: sqlite3.Connection, path: str, stamp: str) -> None:
+    """Note that a file's records are as they were."""
+    db.execute("UPDATE page SET stamp = ? WHERE path = ?", (stamp, path))
+
+
+def _go_to(db: sqlite3.Connection, page: int, stamp: str, extent: Extent | None) -> None:
+    size, digest, lines = (extent.size, extent.digest, extent.lines) if extent else (None, None, None)
+    db.execute(
+        "UPDATE page SET stamp = ?, size = ?, digest = ?, lines = ? WHERE n = ?", (stamp, size, digest, lines, page)
+    )
+
+
+def put(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item], extent: Extent | None = None) -> int:
     """Bring a file's records up to date; how many of the earlier ones went away. Those that stay keep their vectors."""
     row = db.execute(
         "INSERT INTO page(path, stamp) VALUES(?, ?) ON CONFLICT(path) DO UPDATE SET stamp = excluded.stamp RETURNING n",
@@ -59,14 +99,24 @@ def put(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item]) ->
     gone = [own for places in known.values() for own, _ in places]
     _drop(db, gone)
     db.executemany("UPDATE record SET line = ? WHERE n = ?", moved)
-    number = int(db.execute("SELECT coalesce(max(n), 0) FROM record").fetchone()[0])
+    _add(db, page, fresh)
+    _go_to(db, page, stamp, extent)
+    if not items and not stamp:
+        db.execute("DELETE FROM page WHERE n = ?", (page,))
+    return len(gone)
+
+
+def _add(db: sqlite3.Connection, page: int, fresh: Iterable[tuple[Item, str]]) -> None:
+    # Rows are never used again, so that whatever was said up to one stays said.
+    number = int(
+        db.execute(
+            "SELECT max(coalesce(max(n), 0), (SELECT coalesce(max(records_upto), 0) FROM model)) FROM record"
+        ).fetchone()[0]
+    )
     for place, (item, body) in enumerate(fresh, number + 1):
         db.execute(f"INSERT INTO record VALUES({', '.join('?' * 15)})", _row(place, page, item, body))
         words = (spelled(item.text), spelled(item.before), spelled(item.meta))
         db.execute(f"INSERT INTO {_WORDS}", (place, *words))
-    if not items and not stamp:
-        db.execute("DELETE FROM page WHERE n = ?", (page,))
-    return len(gone)
 
 
 def _row(place: int, page: int, item: Item, body: str) -> tuple[object, ...]:
@@ -159,15 +209,26 @@ def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], 
 
 def due(db: sqlite3.Connection, model: str, most: int) -> list[tuple[int, str]]:
     """Records that have no vector of this model, with the text that stands for each: what sort it is, its key, when."""
+    known = db.execute("SELECT records_upto FROM model WHERE name = ?", (model,)).fetchone()
     rows = db.execute(
-        "SELECT r.n, r.kind, r.day, r.text FROM record r WHERE NOT EXISTS (SELECT 1 FROM vector v JOIN model m ON m.n = v.model "
-        "WHERE v.shelf = ? AND v.item = r.n AND m.name = ?) ORDER BY r.n DESC LIMIT ?",
-        (RECORDS, model, most),
+        "SELECT r.n, r.kind, r.day, r.text FROM record r WHERE r.n > ? AND NOT EXISTS (SELECT 1 FROM vector v "
+        "JOIN model m ON m.n = v.model WHERE v.shelf = ? AND v.item = r.n AND m.name = ?) ORDER BY r.n DESC LIMIT ?",
+        (known[0] if known else 0, RECORDS, model, most),
     )
     return [
         (own, f"{f'[{date.fromordinal(day):%-d %B %Y}] ' if day else ''}{kind}: {text}")
         for own, kind, day, text in rows
     ]
+
+
+def settled(db: sqlite3.Connection, model: str) -> None:
+    """Note how far every record has its vector, so that nobody need look there again."""
+    db.execute(
+        "UPDATE model SET records_upto = max(records_upto, coalesce((SELECT r.n - 1 FROM record r WHERE r.n > records_upto AND "
+        "NOT EXISTS (SELECT 1 FROM vector v WHERE v.shelf = ? AND v.item = r.n AND v.model = model.n) ORDER BY r.n LIMIT 1), "
+        "(SELECT max(n) FROM record), 0)) WHERE name = ?",
+        (RECORDS, model),
+    )
 
 
 def _body(item: Item) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
+import stat
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,13 +16,14 @@ from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-VERSION = 3
+VERSION = 4
 # An index that is gone with the process, for when none can be kept.
 MEMORY = ":memory:"
 # Marks belong to the letters before them.
 TOKENS = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 # Seconds to wait for another process that writes; it does so a file at a time.
 _PATIENCE = 8
+_ATTEMPTS = 5
 _TABLES = """
 CREATE TABLE file(
   key TEXT PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
@@ -52,16 +56,17 @@ CREATE TABLE vector(
 CREATE TABLE unvector(seq INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, item INTEGER NOT NULL);
 CREATE TRIGGER vector_gone AFTER DELETE ON vector BEGIN INSERT INTO unvector(shelf, item) VALUES(old.shelf, old.item); END;
 CREATE TRIGGER turn_gone AFTER DELETE ON turn BEGIN DELETE FROM vector WHERE shelf = 1 AND item = old.n; END;
-CREATE TABLE page(n INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);
+CREATE TABLE page(n INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, size INTEGER, digest TEXT, lines INTEGER);
 CREATE TABLE record(
   n INTEGER PRIMARY KEY, page INTEGER NOT NULL, handle TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL, before TEXT NOT NULL,
   meta TEXT NOT NULL, kind TEXT NOT NULL, key TEXT, weight INTEGER NOT NULL, confidence INTEGER, is_unsure INTEGER NOT NULL,
   is_local INTEGER NOT NULL, day INTEGER, body TEXT NOT NULL
 );
-CREATE INDEX record_page ON record(page);
+CREATE INDEX record_page ON record(page, line);
+CREATE INDEX record_handle ON record(handle);
 CREATE VIRTUAL TABLE record_words USING fts5(text, before, meta, content='', tokenize="@");
 CREATE TRIGGER record_gone AFTER DELETE ON record BEGIN DELETE FROM vector WHERE shelf = 2 AND item = old.n; END;
-CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, upto INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, upto INTEGER NOT NULL DEFAULT 0, records_upto INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE command(
   turn INTEGER PRIMARY KEY, session INTEGER NOT NULL, form TEXT NOT NULL, program TEXT NOT NULL, kind TEXT, ok INTEGER,
   result TEXT
@@ -91,7 +96,7 @@ WORD_TABLES = ("turn_words", "fix_words", "record_words")
 def connected(path: str) -> sqlite3.Connection:
     """The index, made or rebuilt where it is missing, of another version, or broken. Files are the truth, so nothing is
     lost by that."""
-    for attempt in (1, 2):
+    for attempt in range(1, _ATTEMPTS + 1):
         try:
             connection = _opened(path)
             found = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -100,25 +105,34 @@ def connected(path: str) -> sqlite3.Connection:
             if found == 0 and _is_empty(connection):
                 with changing(connection):
                     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                        for statement in _TABLES.replace("@", TOKENS).split(";\n"):
-                            if statement.strip():
-                                connection.execute(statement)
-                        if sqlite3.sqlite_version_info >= (3, 42):
-                            for table in WORD_TABLES:
-                                connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 1)")
-                        connection.execute(f"PRAGMA user_version = {VERSION}")
+                        _make_tables(connection)
                 return connection
             connection.close()
         except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
+            text = str(error)
+            if "locked" in text or "busy" in text:
                 raise Busy(f"{path} is being written by another process; try again") from None
-            if attempt == 2 or "disk" in str(error) or "full" in str(error) or "readonly" in str(error):
-                raise Unwritable(path, str(error), "free space or make the folder writable, then try again") from None
+            if attempt < _ATTEMPTS and ("disk I/O" in text or "unable to open" in text):
+                # Somebody may be deleting it at this moment, or making it anew.
+                time.sleep(0.02 * attempt)
+                continue
+            if attempt > 1 or "disk" in text or "full" in text or "readonly" in text:
+                raise Unwritable(path, text, "free space or make the folder writable, then try again") from None
         except sqlite3.DatabaseError as error:
-            if attempt == 2:
+            if attempt > 1:
                 raise Unreadable(path, str(error), "delete it; it is rebuilt from the transcripts") from None
         _thrown_away(path)
     raise Unreadable(path, "it cannot be rebuilt", "delete it; it is rebuilt from the transcripts")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in _TABLES.replace("@", TOKENS).split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    if sqlite3.sqlite_version_info >= (3, 42):
+        for table in WORD_TABLES:
+            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('secure-delete', 1)")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _opened(path: str) -> sqlite3.Connection:
@@ -129,15 +143,43 @@ def _opened(path: str) -> sqlite3.Connection:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.path.islink(folder):
             raise Unnatural(folder, "it is a symbolic link", "make it a folder, or remove it")
-        # SQLite makes its side files with the mode of the main one.
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        links = os.fstat(number).st_nlink
-        os.close(number)
+        links = _made(path)
         if links > 1:
             raise Unnatural(path, "it has another name elsewhere", "remove it; it is rebuilt")
     except OSError as error:
         raise Unwritable(path, os.strerror(error.errno or 0), "make the folder writable, or set BYHEART_HOME") from None
-    return _settled(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None))
+    # Not made by SQLite, which would let others read it.
+    address = f"file:{_quoted(path)}?mode=rw"
+    return _settled(sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None))
+
+
+def _made(path: str) -> int:
+    """Make the file where there is none; how many names it has.
+
+    One that exists is not opened: closing it would give up every lock that this process has on it through a connection,
+    and another process would then clear the log away under that connection's feet.
+    """
+    if not os.path.lexists(path):
+        # One at a time: what is cleared away must not be another's new log.
+        lock = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.lexists(path):
+                # A log that is still there is that of a file which somebody has deleted.
+                _unlinked(path + ending for ending in ("-wal", "-shm", "-journal"))
+                # SQLite makes its side files with the mode of the main one.
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        finally:
+            os.close(lock)
+    found = os.lstat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise Unnatural(path, "it is not an ordinary file", "remove it; it is rebuilt")
+    return found.st_nlink
+
+
+def _quoted(path: str) -> str:
+    """A path for an address; what does this in the standard library takes longer to load than the index to open."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _settled(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -202,7 +244,11 @@ def _discarded(path: str, problem: str) -> NoReturn:
 
 @contextmanager
 def changing(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, with the write lock from the start: waiting for it later could fail a reader that became a writer."""
+    """All or nothing, with the write lock from the start: waiting for it later could fail a reader that became a writer. Within
+    another such stretch it is a part of that one."""
+    if connection.in_transaction:
+        yield
+        return
     connection.execute("BEGIN IMMEDIATE")
     done = False
     try:

@@ -21,9 +21,11 @@ class MemoryStore:
 
     def append(self, record: Mapping[str, object], *, asked: bool = True, redact: bool = False) -> Appended:
         """Write a record to MEMORY.md and today's log; trim and compact as configured."""
+        from byheart.flows import indexing
         from byheart.flows.journal import append, compact
 
         done = append.append(self._desk, record, self._scope, asked=asked, redact=redact)
+        indexing.written(self._desk)
         return replace(done, compaction=compact.after_append(self._desk, self._scope))
 
     def read_all(self) -> list[Record]:

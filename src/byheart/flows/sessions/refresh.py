@@ -67,6 +67,7 @@ class Shelf:
 
 def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
     """Read what changed since the last time."""
+    shelf.index.renew()
     every: dict[str, tuple[SessionSource, Found]] = {}
     broken: set[str] = set()
     skipped: Counter[str] = Counter()

@@ -38,7 +38,9 @@ def ranked(shelf: Shelf, minds: Minds, words: str, which: Which, now: datetime, 
     asked = question(words)
     if not asked.terms:
         return []
-    candidates = shelf.index.candidates(asked, which, minds.meaning(words))
+    meaning = minds.meaning(words)
+    with shelf.index.reading():
+        candidates = shelf.index.candidates(asked, which, meaning)
     found = recalling.judged(asked, hint(words, now.date()), candidates)
     if deep and minds.reranker is not None:
         first = found[:_READ_CLOSELY]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from byheart.domain.errors import BadInput
 from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import table
-from byheart.machine import measured_retrieval
+from byheart.machine import measured_latency, measured_retrieval
 
 
 @click.group(epilog=frame.examples("byheart bench retrieval --data data"))
@@ -23,28 +25,55 @@ def bench() -> None:
         "byheart bench retrieval --data data --set locomo --mode words --mode both",
     )
 )
-@click.option("--data", required=True, metavar="DIR", help="The folder that holds the labelled sets.")
+@click.option("--data", metavar="DIR", help="The folder that holds the labelled sets.")
 @click.option("--set", "sets", multiple=True, help="Only this set: locomo, longmemeval, agent-sessions.")
 @click.option("--mode", "modes", multiple=True, help="Only this way of searching: words, meaning, both, deep.")
 @click.option("--kinds", is_flag=True, help="A row for each kind of question, too.")
 @click.option("-n", "--limit", type=click.IntRange(1), help="At most so many questions of each collection.")
+@click.option(
+    "--records",
+    "sizes",
+    type=click.IntRange(0, 5_000_000),
+    multiple=True,
+    default=(6_000, 100_000),
+    show_default=True,
+    help="Measure speed and memory at so many made-up records, too; 0 for not at all.",
+)
 @options.json_option
 def retrieval(
-    data: str, sets: tuple[str, ...], modes: tuple[str, ...], kinds: bool, limit: int | None, as_object: bool
+    data: str | None,
+    sets: tuple[str, ...],
+    modes: tuple[str, ...],
+    kinds: bool,
+    limit: int | None,
+    sizes: tuple[int, ...],
+    as_object: bool,
 ) -> int:
-    """Say how often recall finds what it should, how fast, and how sure the figures are."""
-    if not os.path.isdir(data):
+    """Say how often recall finds what it should, how fast, and how sure the figures are.
+
+    Without --data only speed is measured.
+    """
+    if data is not None and not os.path.isdir(data):
         raise BadInput(f"{data!r} is no folder; name the one that holds the sets")
+    before = os.getloadavg()
     opened = frame.opened()
-    rows = measured_retrieval(opened, frame.surroundings(), data, sets, modes, frame.note, limit)
-    load = os.getloadavg()
+    speed = measured_latency([size for size in sizes if size], frame.note)
+    found = measured_retrieval(opened, frame.surroundings(), data, sets, modes, frame.note, limit) if data else []
+    load = {"before": before, "after": os.getloadavg(), "cores": os.cpu_count()}
     if as_object:
-        frame.put({"load": load, "rows": rows})
+        frame.put({"load": load, "speed": speed, "rows": found})
         return 0
-    shown = [row for row in rows if kinds or row["kind"] == "all"]
-    if shown:
-        names = list(shown[0])
-        for line in table([names, *([str(row[name]) for name in names] for row in shown)]):
-            frame.say(line)
-    frame.note(f"load {load[0]:.1f} {load[1]:.1f} {load[2]:.1f} on {os.cpu_count()} cores; brackets: 95 % of samples")
+    for rows in (speed, [row for row in found if kinds or row["kind"] == "all"]):
+        _show(rows)
+    told = " ".join(f"{each:.1f}" for each in (*before, *os.getloadavg()))
+    frame.note(f"load before and after: {told} on {os.cpu_count()} cores; brackets: 95 % of samples")
     return 0
+
+
+def _show(rows: Sequence[dict[str, Any]]) -> None:
+    """A table of rows, of which one may have figures that another lacks."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for line in table([names, *([str(row.get(name, "-")) for name in names] for row in rows)]) if rows else ():
+        frame.say(line)
+    if rows:
+        frame.say("")

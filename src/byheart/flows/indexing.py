@@ -1,0 +1,261 @@
+"""Bringing the index up to date with the notebooks, before anything is searched: files are the truth."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import Busy, Environment, Unnatural, Unreadable
+from byheart.domain.journal import COMPACTION
+from byheart.domain.ports import Extent
+from byheart.domain.recall import Item
+from byheart.domain.records import Record, Scope, leaves
+from byheart.domain.results import Finding, Hit
+from byheart.domain.values import dataclass, field
+from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, Opened, every, hits, without_secrets
+from byheart.text.questions import humps
+from byheart.text.slugs import content_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date
+
+    from byheart.domain.ports import RecordIndex
+    from byheart.domain.roots import Place
+    from byheart.flows.minds import Minds
+
+ARCHIVE = "#archive"
+_BEFORE = 300
+# How far back the record before another one of the same session may stand.
+_REACH = 50
+# So many new records get their vectors before an answer; more are given theirs by and by.
+_AT_ONCE, _MOST_AT_ONCE = 32, 96
+# Behind the stamp of a file with something wrong in it: it is looked at again, so that it is said again.
+_WRONG = "!"
+
+
+def caught_up(desk: Desk) -> None:
+    """Take what changed into an index that exists already; what was forgotten leaves it at once. A process that has a model
+    at hand gives new records their vectors, too."""
+    cabinet = desk.cabinet()
+    if not cabinet.is_there():
+        return
+    try:
+        index = cabinet.index()
+        synced(desk, index, list(desk.roots))
+        if cabinet.minds.is_awake:
+            embedded(index, cabinet.minds)
+    except (Busy, Environment):
+        # An index that cannot be written is not read either; recall makes one of its own then.
+        return
+
+
+def written(desk: Desk) -> None:
+    """Something was written. A command leaves it to the next question to take it in; a process that lives long, and has been
+    asked before, does so at once."""
+    if desk.cabinet().minds.is_awake:
+        caught_up(desk)
+
+
+def embedded(index: RecordIndex, minds: Minds, most: int = _MOST_AT_ONCE) -> int:
+    """Give records their vectors that have none, the newest first; how many got one."""
+    embedder = minds.embedder
+    due = index.unembedded_records(embedder.id, most) if embedder is not None else []
+    done = 0
+    for start in range(0, len(due), _AT_ONCE):
+        some = due[start : start + _AT_ONCE]
+        vectors = minds.vectors([text for _, text in some])
+        if vectors is None or embedder is None:
+            break
+        pairs = [(own, vector) for (own, _), vector in zip(some, vectors, strict=True)]
+        index.embedded_records(embedder.id, embedder.width, pairs)
+        done += len(pairs)
+    return done
+
+
+def synced(desk: Desk, index: RecordIndex, scopes: Sequence[Scope]) -> tuple[list[str], list[Finding]]:
+    """Bring the index up to date with these scopes' files; their names in it, and what is wrong with them."""
+    index.renew()
+    taken = _Taken()
+    _take(desk, index, scopes, taken, only_look=True)
+    if taken.is_behind:
+        # Files are read again while nobody else writes: what another process has taken in meanwhile must not be put back.
+        taken = _Taken()
+        with index.writing():
+            _take(desk, index, scopes, taken)
+        if taken.gone:
+            index.purge()
+    return taken.pages, taken.problems
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What bringing up to date came to: the files' names in the index, what is wrong with them, how many records went, and
+    whether there is anything to do."""
+
+    pages: list[str] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+    gone: int = 0
+    is_behind: bool = False
+
+
+def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken, *, only_look: bool = False) -> None:
+    known = index.page_stamps()
+    for scope in scopes:
+        grown: list[Item] | None = None
+        for name in NOTEBOOKS:
+            place = desk.roots[scope].documents[name]
+            path = str(place)
+            try:
+                stamp = desk.files.stamp(place)
+                if stamp and known.get(path) == stamp:
+                    taken.pages.append(path)
+                    grown = [] if name == JOURNAL else None
+                    continue
+                if not stamp and path not in known:
+                    continue
+                if only_look:
+                    taken.is_behind = True
+                    return
+                if name == JOURNAL and not known.get(path, _WRONG).endswith(_WRONG):
+                    grown = _grown(desk, index, scope, place, stamp)
+            except (Unreadable, Unnatural) as error:
+                taken.problems.append(
+                    Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
+                )
+                continue
+            if grown is None:
+                went, wrong = _whole(desk, index, scope, name, stamp)
+                taken.gone += went
+                taken.problems += wrong
+            taken.pages.append(path)
+        _archive(desk, index, scope, known, taken, None if only_look else grown, only_look=only_look)
+
+
+def _whole(desk: Desk, index: RecordIndex, scope: Scope, name: str, stamp: str) -> tuple[int, list[Finding]]:
+    """Take a whole notebook in; how many records went away, and what is wrong with it."""
+    documents, wrong = every(desk, [scope], [name])
+    # Only where a file changed: a question about files that did not needs nothing of what reads them.
+    from byheart.flows.overview import noted
+
+    found = [hit for each in documents for hit in noted(each) if not _kept_back(hit.record)]
+    extent = None
+    if name == JOURNAL and documents and documents[0].exists:
+        extent = _extent(documents[0].document.text)
+    path = str(desk.roots[scope].documents[name])
+    return index.put_page(path, f"{stamp}{_WRONG}" if wrong else stamp, list(_items(desk, found, ())), extent), wrong
+
+
+def _extent(text: str) -> Extent | None:
+    """How far a text goes; None where its last line may go on."""
+    return Extent(len(text.encode()), content_digest(text), text.count("\n")) if text.endswith("\n") else None
+
+
+def _grown(desk: Desk, index: RecordIndex, scope: Scope, place: Place, stamp: str) -> list[Item] | None:
+    """Take in what was added to a journal, whose lines stand each for themselves; None where that is not all that happened."""
+    path = str(place)
+    known = index.page_extent(path)
+    found = desk.files.behind(place, known, desk.most_bytes(JOURNAL)) if known else None
+    if known is None or found is None:
+        return None
+    text, extent = found
+    document = desk.dialects[JOURNAL].parse(text)
+    if document.problems or not (text.endswith("\n") or not text):
+        return None
+    part = Opened(root=desk.roots[scope], dialect=desk.dialects[JOURNAL], place=place, document=document, exists=True)
+    fresh = [hit for hit in hits(part) if not _kept_back(hit.record)]
+    if index.has_handle(path, [hit.id for hit in fresh]) or any("-" in hit.id for hit in fresh):
+        # Two with one name are told apart by their order in the whole file.
+        return None
+    items = list(_items(desk, fresh, index.last_items(path, _REACH), known.lines))
+    index.grow_page(path, stamp, items, extent)
+    return items
+
+
+def _archive(
+    desk: Desk,
+    index: RecordIndex,
+    scope: Scope,
+    known: dict[str, str],
+    taken: _Taken,
+    grown: list[Item] | None,
+    *,
+    only_look: bool,
+) -> None:
+    """What has left MEMORY.md for its archive can still be found. `grown` is what MEMORY.md has got more, where no more than
+    that happened to it."""
+    journal = desk.roots[scope].documents[JOURNAL]
+    path = f"{journal}{ARCHIVE}"
+    archive = stamp = None
+    if desk.files.size(journal):
+        # Most journals have no archive; then nobody pays for the journal's modules.
+        from byheart.flows.journal.shelf import shelf_of
+
+        archive = shelf_of(desk, desk.roots[scope]).archive
+        try:
+            stamp = desk.files.stamp(archive)
+        except (Unreadable, Unnatural):
+            return
+    if not stamp:
+        taken.is_behind = taken.is_behind or path in known
+        if path in known and not only_look:
+            taken.gone += index.put_page(path, "", [])
+        return
+    taken.pages.append(path)
+    whole = f"{stamp} {desk.files.stamp(journal)}"
+    if known.get(path) == whole:
+        return
+    if only_look:
+        taken.is_behind = True
+        return
+    is_as_it_was = grown is not None and known.get(path, "").startswith(f"{stamp} ")
+    if is_as_it_was and not index.has_handle(path, [item.handle for item in grown or ()]):
+        # What is in the journal again is told from there; what is new in it has nothing to do with what has left.
+        index.restamp_page(path, whole)
+        return
+    from byheart.flows.journal.reading import archived
+
+    found = [hit for hit in archived(desk, scope, {""}) if not _kept_back(hit.record)]
+    taken.gone += index.put_page(path, whole, list(_items(desk, found, ())))
+
+
+def _kept_back(record: Record) -> bool:
+    # Summaries hold a bit of everything and would win nearly every search; what they sum up is in the archive.
+    return record.origin is not None and (record.is_secret or record.origin.category == COMPACTION)
+
+
+def _items(desk: Desk, found: Sequence[Hit], before: Iterable[Item], offset: int = 0) -> Iterator[Item]:
+    """Records as they are searched, clean. `before` are those that stand in front of them, `offset` lines above."""
+    last = deque(((_session(item.record), item.text) for item in before), maxlen=_REACH)
+    for hit in without_secrets(desk, found):
+        record = hit.record
+        session = _session(record)
+        at = record.origin.at if record.origin else None
+        day = at.date() if at else record.added
+        # The text of a lesson is spelled out in its value; what is in both is said once.
+        values = [part for part in leaves(record.value) if part not in record.text]
+        text = " ".join([record.text, *values])
+        yield Item(
+            handle=hit.id,
+            line=hit.line + offset,
+            record=record,
+            scope=hit.scope.value,
+            dialect=hit.dialect,
+            note=hit.note,
+            at=day,
+            text=text,
+            before=next((each[-_BEFORE:] for own, each in reversed(last) if own == session), "") if session else "",
+            meta=_meta(record, day, text),
+        )
+        last.append((session, text))
+
+
+def _session(record: Record) -> str:
+    return record.origin.session if record.origin else ""
+
+
+def _meta(record: Record, day: date | None, text: str) -> str:
+    key = (record.key or "").replace("|", " ").replace(".", " ")
+    when = f"{day:%-d %B %Y}" if day else ""
+    parts = (key, " ".join(record.tags), record.kind.value, " ".join(record.triple or ()), when, humps(text))
+    return " ".join(part for part in parts if part)
