@@ -16,12 +16,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
 from byheart.policies import recollecting
-from byheart.text.questions import question
+from byheart.text.questions import STOP_WORDS, question
 from byheart.text.timewords import hint
 
 _WIDTH, _SCALE = 384, (0.45, 0.63)
@@ -36,18 +37,21 @@ def measured(sizes: Sequence[int], progress: Progress) -> list[dict[str, Any]]:
     rows = []
     for size in sizes:
         progress(f"{size:,} records: searching")
-        row: dict[str, Any] = {"records": size, **_child("search", size)}
+        with tempfile.TemporaryDirectory(prefix="byheart-bench-") as folder:
+            # Made by one process and searched by another: what making takes is not what searching takes.
+            row: dict[str, Any] = {"records": size, **_child("make", size, folder), **_child("search", size, folder)}
         if size <= 10_000:
             progress(f"{size:,} records: from a cold start, and adding one")
-            row |= _child("command", size)
+            with tempfile.TemporaryDirectory(prefix="byheart-bench-") as folder:
+                row |= _child("command", size, folder)
         rows.append(row)
     return rows
 
 
-def _child(part: str, size: int) -> dict[str, Any]:
+def _child(part: str, size: int, folder: str) -> dict[str, Any]:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "byheart.bench.latency", part, str(size)],
+        [sys.executable, "-m", "byheart.bench.latency", part, str(size), folder],
         env=environment, stdout=subprocess.PIPE, check=True, text=True,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout)
@@ -60,63 +64,70 @@ class Made:
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)  # noqa: S311 - the same texts every time
         letters = "abcdefghiklmnoprstuvw"
-        self._words = ["".join(self.dice.choices(letters, k=self.dice.randint(4, 9))) for _ in range(20_000)]
-        self._often = [1 / (place + 5) for place in range(len(self._words))]
+        made = ["".join(self.dice.choices(letters, k=self.dice.randint(4, 9))) for _ in range(20_000)]
+        # The most frequent words of a language are those that no search looks for.
+        self._words = [*sorted(STOP_WORDS), *made]
+        self._often = list(accumulate(1 / (place + 5) for place in range(len(self._words))))
 
     def text(self, least: int = 8, most: int = 20) -> str:
         """So many words."""
-        return " ".join(self.dice.choices(self._words, self._often, k=self.dice.randint(least, most)))
+        return " ".join(self.dice.choices(self._words, cum_weights=self._often, k=self.dice.randint(least, most)))
 
 
-def _searched(size: int, folder: str) -> dict[str, Any]:
-    """Searching one notebook of so many records, each with a vector."""
+def _filled(size: int, folder: str) -> dict[str, Any]:
+    """One index of so many records, each with a vector."""
     import numpy as np
 
     from byheart.adapters.index.notebook import NotebookIndex
 
-    path, made = os.path.join(folder, "index.db"), Made(1)
-    index = NotebookIndex(path)
-    started = time.perf_counter()
+    made = Made(1)
+    index = NotebookIndex(os.path.join(folder, "index.db"))
+    built = 0.0
     for start in range(0, size, _AT_ONCE):
-        index.put_page(f"page {start}", "as it is", list(_items(made, start, min(size, start + _AT_ONCE))))
-    built = time.perf_counter() - started
+        some = list(_items(made, start, min(size, start + _AT_ONCE)))
+        started = time.perf_counter()
+        index.put_page(f"page {start}", "as it is", some)
+        built += time.perf_counter() - started
     vectors = np.random.default_rng(0)
     common = vectors.normal(size=_WIDTH) * 0.7
     for start in range(0, size, _AT_ONCE):
-        some = vectors.normal(size=(min(_AT_ONCE, size - start), _WIDTH)) + common
-        some = (some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float32)
-        index.embedded_records("made", _WIDTH, [(start + place + 1, each.tobytes()) for place, each in enumerate(some)])
+        rows = vectors.normal(size=(min(_AT_ONCE, size - start), _WIDTH)) + common
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        pairs = [(start + place + 1, each.tobytes()) for place, each in enumerate(rows.astype(np.float32))]
+        index.embedded_records("made", _WIDTH, pairs)
     index.close()
+    return {"records/s in": round(size / built)}
+
+
+def _searched(size: int, folder: str) -> dict[str, Any]:
+    """Searching it, after a first question has read the vectors."""
+    import numpy as np
+
+    from byheart.adapters.index.notebook import NotebookIndex
+
+    made = Made(1)
+    made.dice.seed(size)
+    index = NotebookIndex(os.path.join(folder, "index.db"))
     pages = list(index.page_stamps())
+    common = np.random.default_rng(0).normal(size=_WIDTH) * 0.7
+    vectors = np.random.default_rng(1)
     by_words, by_both = list[float](), list[float]()
     for _ in range(_QUESTIONS):
         asked = made.text(8, 8)
         vector = vectors.normal(size=_WIDTH) + common
         unit = (vector / np.linalg.norm(vector)).astype(np.float32)
-        meaning = Meaning("made", unit.tobytes(), _SCALE)
         by_words.append(_taken(index, asked, pages, None))
-        by_both.append(_taken(index, asked, pages, meaning))
+        by_both.append(_taken(index, asked, pages, Meaning("made", unit.tobytes(), _SCALE)))
     disk = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
     return {
         "words p50 ms": _at(by_words, 0.5),
         "words p95 ms": _at(by_words, 0.95),
-        # The first question reads the vectors.
         "both p50 ms": _at(by_both[1:], 0.5),
         "both p95 ms": _at(by_both[1:], 0.95),
         "first ms": round(1e3 * by_both[0]),
-        "memory MB": _memory(),
+        "memory MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "disk MB": round(disk / 1e6),
-        "records/s in": round(size / built),
     }
-
-
-def _memory() -> int:
-    """What the process holds now, in megabytes; making the records took more."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        for line in status:
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _items(made: Made, start: int, end: int) -> Iterator[Item]:
@@ -156,12 +167,11 @@ def _commanded(size: int, folder: str) -> dict[str, Any]:
     _fill(opened.memory.show(), made, size - 1)
     model = _with_vectors(opened)
     row: dict[str, Any] = {}
-    # As an installed command runs: with its bytecode on disk.
-    environment["PYTHONPYCACHEPREFIX"] = os.path.join(folder, "bytecode")
+    # Without a word against bytecode on disk in it: the first run leaves that behind, as with every installed command.
     for name, flags in (("cold words ms", ["--set", "recall.embedder=none"]), ("cold both ms", [])):
         if name == "cold both ms" and model is None:
             continue
-        command = [sys.executable, "-m", "byheart", *flags, "recall", made.text(4, 4)]
+        command = [*_byheart(), *flags, "recall", made.text(4, 4)]
         times = []
         for _ in range(_COLD):
             start = time.perf_counter()
@@ -182,6 +192,12 @@ def _commanded(size: int, folder: str) -> dict[str, Any]:
     row["add one ms"] = _at(added, 0.5)
     row["whole recall ms"] = _at(asked, 0.5)
     return row
+
+
+def _byheart() -> list[str]:
+    """The command as it was installed."""
+    script = os.path.join(os.path.dirname(sys.executable), "byheart")
+    return [script] if os.path.exists(script) else [sys.executable, "-m", "byheart"]
 
 
 def _fill(pages: Sequence[Any], made: Made, size: int) -> None:
@@ -212,12 +228,8 @@ def _with_vectors(opened: Any) -> str | None:
     return str(embedder.id)
 
 
-def main(part: str, size: int) -> None:
-    """Measure one part at one size, in a folder that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="byheart-bench-") as folder:
-        found = _searched(size, folder) if part == "search" else _commanded(size, folder)
-    sys.stdout.write(json.dumps(found) + "\n")
+PARTS = {"make": _filled, "search": _searched, "command": _commanded}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    sys.stdout.write(json.dumps(PARTS[sys.argv[1]](int(sys.argv[2]), sys.argv[3])) + "\n")

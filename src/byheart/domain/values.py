@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 else:
     _MISSING = object()
     _FIELDS = "__value_fields__"
+    _WORTH_IT = 8
 
     class FrozenInstanceError(AttributeError):
         """A value was to be changed."""
@@ -32,10 +33,6 @@ else:
             self.name, self.kw_only = "", False
             self.default, self.default_factory = default, default_factory
             self.repr, self.compare = repr, compare
-
-        @property
-        def is_required(self):
-            return self.default is _MISSING and self.default_factory is _MISSING
 
     def field(*, default=_MISSING, default_factory=_MISSING, repr=True, compare=True):
         """What is special about a field."""
@@ -130,11 +127,33 @@ else:
     def _give_init(cls, every, *, frozen):
         if "__init__" in cls.__dict__:
             return
+        is_finished = hasattr(cls, "__post_init__")
+        made = 0
 
         def __init__(self, *args, **kwargs):
-            made = _written_init(cls, every, frozen=frozen)
-            cls.__init__ = made
-            made(self, *args, **kwargs)
+            # Most classes of a short command have an instance or two, for which writing a constructor does not pay.
+            nonlocal made
+            made += 1
+            if made > _WORTH_IT or len(args) > len(cls.__match_args__):
+                cls.__init__ = _written_init(cls, every, frozen=frozen)
+                return cls.__init__(self, *args, **kwargs)
+            given = dict(zip(cls.__match_args__, args, strict=False))
+            if not given.keys().isdisjoint(kwargs):
+                raise TypeError(f"{cls.__qualname__}() got a field twice")
+            given |= kwargs
+            for name, each in every.items():
+                if name in given:
+                    value = given.pop(name)
+                elif each.default_factory is not _MISSING:
+                    value = each.default_factory()
+                elif each.default is not _MISSING:
+                    value = each.default
+                else:
+                    raise TypeError(f"{cls.__qualname__}() needs {name!r}")
+                object.__setattr__(self, name, value)
+            if given:
+                raise TypeError(f"{cls.__qualname__}() has no field {next(iter(given))!r}")
+            return self.__post_init__() if is_finished else None
 
         cls.__init__ = __init__
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
@@ -31,6 +29,9 @@ class Tombstone:
 
 def digest(salt: bytes, text: str) -> str:
     """A digest that only this installation can compare, so that short texts cannot be guessed from it."""
+    import hashlib
+    import hmac
+
     return hmac.new(salt, normalised(text).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 

@@ -124,7 +124,9 @@ def _once(found: Sequence[Judged]) -> list[Judged]:
     bags: list[set[str]] = []
     for each in found:
         bag = set(normalised(each.candidate.text).split())
-        if not any(len(bag & other) / max(1, len(bag | other)) >= _SAME for other in bags):
+        least, most = _SAME * len(bag), len(bag) / _SAME
+        near = (other for other in bags if least <= len(other) <= most)
+        if not any(len(bag & other) / max(1, len(bag | other)) >= _SAME for other in near):
             kept.append(each)
             bags.append(bag)
     return kept

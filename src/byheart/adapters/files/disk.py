@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byheart.adapters.files import locks
 from byheart.adapters.files.containment import (
@@ -64,7 +63,7 @@ class DiskFiles:
             os.close(folder)
         if content is None or content[known.size - 1 : known.size] != b"\n":
             return None
-        found = hashlib.sha256(memoryview(content)[: known.size])
+        found = _sha256(memoryview(content)[: known.size])
         if found.hexdigest() != known.digest:
             return None
         rest = content[known.size :]
@@ -265,7 +264,7 @@ class DiskFiles:
             current = ""
         else:
             # Piece by piece, so that a file larger than any limit can still be compared.
-            found = hashlib.sha256()
+            found = _sha256()
             try:
                 while piece := os.read(opened, 1 << 20):
                     found.update(piece)
@@ -288,9 +287,17 @@ class DiskFiles:
             os.close(opened)
 
 
+def _sha256(content: bytes | memoryview = b"") -> Any:
+    # Not every command reads a file whole.
+    import hashlib
+
+    return hashlib.sha256(content)
+
+
 def digest(content: bytes) -> str:
     """What compare-and-swap compares."""
-    return hashlib.sha256(content).hexdigest()
+    found: str = _sha256(content).hexdigest()
+    return found
 
 
 def _continuing(end: bytes, content: bytes) -> bytes:

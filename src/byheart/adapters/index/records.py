@@ -153,32 +153,41 @@ def found(
     rows = _rows(db, numbers, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)
     best, mean = 0.0, 0.0
     if near is not None:
-        known = {row["n"] for row in rows}
+        known = {row[0] for row in rows}
         rows += _rows(db, numbers, [row for row in near.rows.tolist() if row not in known], _BY_MEANING)
         mean = near.mean
-    cosines = matrix.cosines(meaning.vector, [row["n"] for row in rows]) if matrix and meaning else {}
+    cosines = matrix.cosines(meaning.vector, [row[0] for row in rows]) if matrix and meaning else {}
     if cosines:
         best = max(cosines.values())
-    return [
-        Remembered(
-            row=own,
-            path=numbers[row["page"]],
-            line=row["line"],
-            text=row["text"],
-            kind=row["kind"],
-            key=row["key"],
-            weight=row["weight"],
-            confidence=row["confidence"],
-            is_unsure=bool(row["is_unsure"]),
-            is_local=bool(row["is_local"]),
-            day=date.fromordinal(row["day"]) if row["day"] else None,
-            words=held.get(own, 0.0),
-            cosine=cosines.get(own),
-            meaning=standing(cosines.get(own), best, mean),
-        )
-        for row in rows
-        for own in (row["n"],)
-    ]
+    return [_remembered(row, numbers, held, cosines, best, mean) for row in rows]
+
+
+def _remembered(
+    row: tuple[Any, ...],
+    pages: dict[int, str],
+    held: dict[int, float],
+    cosines: dict[int, float],
+    best: float,
+    mean: float,
+) -> Remembered:
+    own, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day = row
+    cosine = cosines.get(own)
+    return Remembered(
+        row=own,
+        path=pages[page],
+        line=line,
+        text=text,
+        kind=kind,
+        key=key,
+        weight=weight,
+        confidence=confidence,
+        is_unsure=bool(is_unsure),
+        is_local=bool(is_local),
+        day=date.fromordinal(day) if day else None,
+        words=held.get(own, 0.0),
+        cosine=cosine,
+        meaning=standing(cosine, best, mean),
+    )
 
 
 def items(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, Item]:
@@ -194,16 +203,20 @@ def generation(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT coalesce(sum(seq), 0) FROM sqlite_sequence").fetchone()[0])
 
 
-def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], most: int) -> list[sqlite3.Row]:
-    rows: list[sqlite3.Row] = []
+def _rows(db: sqlite3.Connection, pages: dict[int, str], wanted: Sequence[int], most: int) -> list[tuple[Any, ...]]:
+    """The first of these rows that stand in one of the files, as `_LIGHT` names their columns."""
+    rows: list[tuple[Any, ...]] = []
     allowed = ",".join(map(str, pages))
-    for start in range(0, len(wanted), 500):
-        some = wanted[start : start + 500]
-        query = f"SELECT {_LIGHT} FROM record WHERE n IN ({','.join(map(str, some))}) AND page IN ({allowed})"
-        by_row = {row["n"]: row for row in db.execute(query)}
+    cursor = db.cursor()
+    # Plain tuples: these are the most rows that a question fetches.
+    cursor.row_factory = None
+    start, step = 0, most
+    while start < len(wanted) and len(rows) < most:
+        some = wanted[start : start + step]
+        query = f"SELECT {_LIGHT} FROM record WHERE n IN ({','.join(map(str, some))}) AND +page IN ({allowed})"
+        by_row = {row[0]: row for row in cursor.execute(query)}
         rows += [by_row[own] for own in some if own in by_row]
-        if len(rows) >= most:
-            break
+        start, step = start + step, 500
     return rows[:most]
 
 

@@ -68,7 +68,7 @@ class Matrix:
             return
         items = [item for item, _ in fitting]
         self.drop(items)
-        self._grow(len(fitting))
+        self.make_room(len(fitting))
         block = np.frombuffer(b"".join(raw for _, raw in fitting), np.uint8).reshape(len(fitting), wanted)
         scales = np.ascontiguousarray(block[:, :4]).view(np.float32)[:, 0]
         start, end = self.size, self.size + len(fitting)
@@ -98,11 +98,12 @@ class Matrix:
         known = (self._items[places] == asked) & (asked != 0)
         return asked[known].tolist(), places[known]
 
-    def _grow(self, more: int) -> None:
+    def make_room(self, more: int) -> None:
+        """Have room for so many more rows."""
         room = len(self._items)
         if self.size + more <= room:
             return
-        new = max(self.size + more, room + max(_FEWEST_SPARE, room // 8))
+        new = self.size + more if not room else max(self.size + more, room + max(_FEWEST_SPARE, room // 8))
         self._items = np.concatenate([self._items, np.zeros(new - room, np.int64)])
         self._scales = np.concatenate([self._scales, np.zeros(new - room, np.float32)])
         grown = np.zeros((new, self.width), np.int8)
@@ -229,6 +230,10 @@ def synced(
         matrix = None
     if matrix is None:
         matrix = Matrix(width)
+        # All of its room at once: growing would hold it twice.
+        matrix.make_room(
+            db.execute("SELECT count(*) FROM vector WHERE shelf = ? AND model = ?", (shelf, model)).fetchone()[0]
+        )
     elif removed > matrix.removed:
         query = "SELECT item FROM unvector WHERE seq > ? AND shelf = ?"
         matrix.drop([row[0] for row in db.execute(query, (matrix.removed, shelf))])
