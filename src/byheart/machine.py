@@ -18,6 +18,7 @@ from byheart.wiring import Opened, Surroundings, minds, place_of
 
 if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
+    from byheart.domain.experiences import Learnt
     from byheart.domain.reports import Checkup
     from byheart.flows.sessions.library import Sessions
 
@@ -105,6 +106,16 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     scanner = RuleScanner()
     shelf = Shelf(sources=every, index=index, scanner=scanner, project_of=project_of)
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
+
+
+def learnt_of(opened: Opened, around: Surroundings) -> Sequence[Learnt]:
+    """What the sessions of a project showed, as far as they have been read; nothing where none has been."""
+    from byheart.domain.sessions import Which
+    from byheart.flows.experiences import RECENT
+
+    if not os.path.exists(os.path.join(opened.home, "state", "index.db")):
+        return ()
+    return sessions(opened, around).learnt(Which(project=opened.project.id), RECENT)
 
 
 def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> None:

@@ -211,7 +211,7 @@ class Memory:
             return False
         from byheart.flows.journal import dueness
 
-        return any(any(dueness.due(desk, desk.roots[scope])) for scope in there)
+        return any(dueness.due(desk, desk.roots[scope]) != dueness.Due() for scope in there)
 
     def doctor(self, machine: Sequence[Checkup]) -> Sequence[Checkup]:
         """How memory and machine stand."""

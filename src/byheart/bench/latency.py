@@ -21,6 +21,7 @@ from typing import Any
 
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
+from byheart.domain.roots import Place
 from byheart.policies import recollecting
 from byheart.text.questions import STOP_WORDS, question
 from byheart.text.timewords import hint
@@ -164,7 +165,7 @@ def _commanded(size: int, folder: str) -> dict[str, Any]:
     opened = open_memory(Surroundings(folder=project, environment=environment))
     journal = opened.memory.journal()
     journal.append({"text": made.text()})
-    _fill(opened.memory.show(), made, size - 1)
+    _fill(opened, made, size - 1)
     model = _with_vectors(opened)
     row: dict[str, Any] = {}
     # Without a word against bytecode on disk in it: the first run leaves that behind, as with every installed command.
@@ -200,13 +201,14 @@ def _byheart() -> list[str]:
     return [script] if os.path.exists(script) else [sys.executable, "-m", "byheart"]
 
 
-def _fill(pages: Sequence[Any], made: Made, size: int) -> None:
+def _fill(opened: Any, made: Made, size: int) -> None:
     """Write the other records as any program could: a line each."""
-    path = next(page.path for page in pages if page.dialect == "journal" and page.exists)
-    with open(path, "a", encoding="utf-8") as stream:
-        for number in range(size):
-            record = {"id": f"r{number}", "sessionId": f"s{number // 40}", "category": "note", "text": made.text()}
-            stream.write(f"- {json.dumps(record)}\n")
+    path = next(page.path for page in opened.memory.show() if page.dialect == "journal" and page.exists)
+    lines = []
+    for number in range(size):
+        record = {"id": f"r{number}", "sessionId": f"s{number // 40}", "category": "note", "text": made.text()}
+        lines.append(f"- {json.dumps(record)}\n")
+    opened.files.append(Place(os.path.dirname(path), os.path.basename(path)), "".join(lines), None)
 
 
 def _with_vectors(opened: Any) -> str | None:

@@ -89,6 +89,13 @@ class JournalSettings:
     long_memory_max_chars: int = 16_000
     integrity_scan_every_ms: int = 3_600_000
     memory_size_warn_chars: int = 28_800
+    memory_embeddings_enabled: bool = False
+    memory_embeddings_max_records: int = 3_000
+    experience_store_enabled: bool = False
+    experience_store_path: str = ""
+    experience_uniqueness_threshold: float = 0.85
+    experience_max_count: int = 5_000
+    inject_experience_context: bool = True
     stale_days: int = 120
     file_bytes: int = 256_000_000
 
@@ -157,4 +164,5 @@ class Upkeep:
     path: str
     compaction: Compacted | None = None
     findings: int | None = None
+    experiences: int | None = None
     notes: tuple[str, ...] = field(default=())

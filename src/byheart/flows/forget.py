@@ -49,6 +49,9 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
 
             count, uncleared[:] = purge(desk, root, hit.record)
             copies += count
+        count, kept = _lived_through(desk, hit.record, texts)
+        copies += count
+        uncleared.extend(kept)
 
     def decide(document: Document) -> Decision:
         drop = Drop(old=_still_there(document, hit), reason=reason, named=stone.key is not None)
@@ -86,6 +89,8 @@ def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> R
             ledger.bury(desk, root, _stone(desk, record, reason))
             count, failures = purge(desk, root, record)
             count += ledger.scrub(desk, root, handle, texts)
+            gone, kept = _lived_through(desk, record, texts)
+        count, failures = count + gone, [*failures, *kept]
         notes = [f"it no longer stood in MEMORY.md; removed from {count} other places", *failures]
         return Receipt(
             id="",
@@ -150,6 +155,17 @@ def _only_in_log(desk: Desk, selector: str, scope: Scope | None, reason: str) ->
                         notes=(f"it stood only in the history, in {count} places", CANNOT_UNDO),
                     )
     return None
+
+
+def _lived_through(desk: Desk, record: Record, texts: list[str]) -> tuple[int, list[str]]:
+    """Take it out of the stores of experiences, where there are any."""
+    from byheart.flows.journal.shelf import shelf_of
+
+    if not any(desk.files.size(shelf_of(desk, root).experiences) for root in desk.roots.values()):
+        return 0, []
+    from byheart.flows.experiences import forgotten
+
+    return forgotten(desk, record, texts)
 
 
 def _still_there(document: Document, hit: Hit) -> Placed:

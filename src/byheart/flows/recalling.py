@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from byheart.domain.errors import Busy, Environment
+from byheart.domain.errors import Busy, Environment, Unwanted
 from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
 from byheart.flows import indexing
-from byheart.flows.desk import Desk, without_secrets
+from byheart.flows.desk import JOURNAL, Desk, without_secrets
 from byheart.policies import recollecting
 from byheart.text.questions import question
 from byheart.text.timewords import hint
@@ -44,6 +44,23 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
     key = (query, tuple(scopes), most, deep, state)
     found = cabinet.answers.get(key, lambda: _answer(desk, index, query, pages, most, deep=deep), _size)
     return replace(found, problems=tuple(problems))
+
+
+def of_journal(desk: Desk, query: str, scope: Scope, most: int) -> list[Hit]:
+    """Records of one journal that fit a question, of the newest that the configuration lets an agent ask for. Raises Unwanted
+    where it lets it ask for none."""
+    settings = desk.journal
+    if not settings.memory_embeddings_enabled:
+        raise Unwanted("agents may not ask for journal records; set journal.memory_embeddings_enabled to true")
+    path = str(desk.roots[scope].documents[JOURNAL])
+    index = desk.cabinet().index()
+    pages, _ = indexing.synced(desk, index, [scope])
+    if path not in pages:
+        return []
+    indexing.embedded(index, desk.cabinet().minds)
+    first = index.line_before_end(path, settings.memory_embeddings_max_records)
+    found = _answer(desk, index, query, [path], 4 * most, deep=False)
+    return [hit for hit in found.hits if hit.line >= first][:most]
 
 
 def _size(listing: Listing) -> int:

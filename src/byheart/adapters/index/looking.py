@@ -187,6 +187,11 @@ def _use(db: sqlite3.Connection, row: sqlite3.Row) -> CommandUse:
     )
 
 
+_FIX = """s.n AS session_row, t.at AS at,
+              (SELECT count(DISTINCT e.session) FROM error e JOIN session o ON o.n = e.session
+               WHERE e.signature = f.signature AND o.project IS s.project) AS seen"""
+
+
 def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> list[KnownFix]:
     """Errors that share words with a question, and what helped."""
     asked = match(words)
@@ -194,34 +199,43 @@ def known_fixes(db: sqlite3.Connection, words: str, which: Which, most: int) -> 
         return []
     where, given = where_of(which)
     rows = db.execute(
-        f"""SELECT f.*, bm25(fix_words, 2.0, 1.0) AS score, s.n AS session_row, t.at AS at,
-              (SELECT count(DISTINCT e.session) FROM error e JOIN session o ON o.n = e.session
-               WHERE e.signature = f.signature AND o.project IS s.project) AS seen
+        f"""SELECT f.*, bm25(fix_words, 2.0, 1.0) AS score, {_FIX}
             FROM fix_words JOIN fix f ON f.n = fix_words.rowid JOIN session s ON s.n = f.session
             LEFT JOIN turn t ON t.session = f.session AND t.number = f.fixed_at
             WHERE fix_words MATCH ? AND {where} ORDER BY score LIMIT ?""",
         (asked, *given, most),
     ).fetchall()
-    found = []
-    for row in rows:
-        session = session_of(db.execute("SELECT * FROM session WHERE n = ?", (row["session_row"],)).fetchone())
-        found.append(
-            KnownFix(
-                error=row["error"],
-                failed_command=row["failed_command"],
-                proof=row["proof"],
-                passed=bool(row["passed"]),
-                commands=tuple(json.loads(row["commands"])),
-                edited=tuple(json.loads(row["edited"])),
-                at=moment(row["at"]) or session.ended,
-                project=session.project,
-                failed_cite=cite(session, row["failed_at"]),
-                fixed_cite=cite(session, row["fixed_at"]),
-                score=-row["score"],
-                seen=row["seen"],
-            )
-        )
-    return found
+    return [_fix_of(db, row) for row in rows]
+
+
+def recent_fixes(db: sqlite3.Connection, which: Which, most: int) -> list[KnownFix]:
+    """Errors that were overcome for certain, the last first."""
+    where, given = where_of(which)
+    rows = db.execute(
+        f"""SELECT f.*, 0.0 AS score, {_FIX} FROM fix f JOIN session s ON s.n = f.session
+            LEFT JOIN turn t ON t.session = f.session AND t.number = f.fixed_at
+            WHERE f.passed AND {where} ORDER BY coalesce(t.at, s.ended) DESC LIMIT ?""",
+        (*given, most),
+    ).fetchall()
+    return [_fix_of(db, row) for row in rows]
+
+
+def _fix_of(db: sqlite3.Connection, row: sqlite3.Row) -> KnownFix:
+    session = session_of(db.execute("SELECT * FROM session WHERE n = ?", (row["session_row"],)).fetchone())
+    return KnownFix(
+        error=row["error"],
+        failed_command=row["failed_command"],
+        proof=row["proof"],
+        passed=bool(row["passed"]),
+        commands=tuple(json.loads(row["commands"])),
+        edited=tuple(json.loads(row["edited"])),
+        at=moment(row["at"]) or session.ended,
+        project=session.project,
+        failed_cite=cite(session, row["failed_at"]),
+        fixed_cite=cite(session, row["fixed_at"]),
+        score=-row["score"],
+        seen=row["seen"],
+    )
 
 
 def visits(db: sqlite3.Connection, path: str, which: Which, most: int) -> list[FileVisit]:

@@ -38,6 +38,11 @@ class NotebookIndex(Opened):
         with answering(self.path):
             return records.last(self._db, path, most)
 
+    def line_before_end(self, path: str, most: int) -> int:
+        """The line of the first of a notebook's last so many records; 0 where it has no more than those."""
+        with answering(self.path):
+            return records.line_before_end(self._db, path, most)
+
     def has_handle(self, path: str, handles: Sequence[str]) -> bool:
         """Whether a notebook has a record under one of these names."""
         with answering(self.path):

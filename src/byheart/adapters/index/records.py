@@ -48,6 +48,15 @@ def last(db: sqlite3.Connection, path: str, most: int) -> list[Item]:
     return [_item(row) for row in reversed(rows)]
 
 
+def line_before_end(db: sqlite3.Connection, path: str, most: int) -> int:
+    """Where the last so many records of a file begin; 0 where there are fewer."""
+    row = db.execute(
+        "SELECT line FROM record WHERE page = (SELECT n FROM page WHERE path = ?) ORDER BY line DESC LIMIT 1 OFFSET ?",
+        (path, most - 1),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
 def has_handle(db: sqlite3.Connection, path: str, handles: Sequence[str]) -> bool:
     """Whether a file has a record under one of these names."""
     query = "SELECT 1 FROM record WHERE handle = ? AND page = (SELECT n FROM page WHERE path = ?)"

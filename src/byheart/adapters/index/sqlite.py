@@ -107,6 +107,11 @@ class SqliteIndex(Opened):
         with answering(self.path):
             return looking.known_fixes(self._db, words, which, most)
 
+    def recent_fixes(self, which: Which, most: int) -> list[KnownFix]:
+        """What was overcome, the last first."""
+        with answering(self.path):
+            return looking.recent_fixes(self._db, which, most)
+
     def visits(self, path: str, which: Which, most: int) -> list[FileVisit]:
         """Sessions that touched a file."""
         with answering(self.path):

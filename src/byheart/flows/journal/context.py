@@ -41,7 +41,9 @@ class _Told:
     places: dict[str, tuple[str, date | None]] = field(default_factory=dict)
 
 
-def session_context(desk: Desk, *, main: bool = True, allow_secret: bool = False) -> SessionContext:
+def session_context(
+    desk: Desk, *, main: bool = True, allow_secret: bool = False, last_message: str = ""
+) -> SessionContext:
     """What a main session is told at its start, under the cap; nothing for any other session, or while it is off.
 
     Records come from MEMORY.md and the logs of today and yesterday, each once and as MEMORY.md has it; USER.md and
@@ -60,6 +62,7 @@ def session_context(desk: Desk, *, main: bool = True, allow_secret: bool = False
     heads = [
         *_users(desk, shelves, told),
         *(_summaries(desk, shelves, told) if settings.include_long_memory_in_session else ()),
+        *(_experiences(desk, last_message, told) if last_message.strip() else ()),
     ]
     for shelf, title in shelves:
         _gather(desk, shelf, title, told, secret=secret)
@@ -144,6 +147,27 @@ def _summaries(desk: Desk, shelves: Sequence[tuple[Shelf, str]], told: _Told) ->
             label = f"Long-term summary (LONGMEMORY{title}):"
             sections.append(Section(label=label, text=kept, path=str(shelf.long_memory)))
     return sections
+
+
+def _experiences(desk: Desk, last_message: str, told: _Told) -> list[Section]:
+    """What was lived through and has to do with what the user said last."""
+    from byheart.flows import experiences
+
+    try:
+        text = experiences.block(desk, last_message, list(desk.roots))
+    except ByheartError as error:
+        told.notes.append(f"no experiences: {error}")
+        return []
+    room = int(desk.journal.session_memory_cap * fitting.USER_SHARE)
+    lines = text.split("\n") if text else []
+    while lines and sum(len(line) + 1 for line in lines) > room:
+        lines.pop()
+    # What is told here need not be told again.
+    told.seen.update(normalised(line.split("] ", 1)[-1]) for line in lines)
+    if not lines:
+        return []
+    place = shelf_of(desk, desk.roots[Scope.LOCAL]).experiences
+    return [Section(label=experiences.TITLE, text="\n".join(lines), path=str(place))]
 
 
 def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) -> None:

@@ -34,7 +34,11 @@ def find(desk: Desk, root: Root, selector: str) -> Record | None:
             if selector in names or (wanted and normalised(each.record.text) == wanted):
                 return each.record
     summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(desk, shelf)}
-    return Record(text=selector) if len(wanted) >= _RARE and wanted in summed else None
+    if len(wanted) >= _RARE and wanted in summed:
+        return Record(text=selector)
+    from byheart.flows.experiences import named
+
+    return named(desk, root, selector)
 
 
 def _summaries(desk: Desk, shelf: Shelf) -> list[str]:

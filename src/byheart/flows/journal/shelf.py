@@ -17,7 +17,7 @@ from byheart.flows.desk import JOURNAL, Desk
 from byheart.text.jsonspans import unescaped
 from byheart.text.patterns import deferred
 
-ARCHIVE, STATE = "journal-archive.md", "journal.json"
+ARCHIVE, STATE, EXPERIENCES = "journal-archive.md", "journal.json", "experience-store.json"
 _DAILY = deferred(r"/memory/\d{4}-\d{2}-\d{2}\.md$")
 
 
@@ -30,6 +30,7 @@ class Shelf:
     long_memory: Place
     archive: Place
     user: Place
+    experiences: Place
 
     def daily(self, day: date) -> Place:
         """The log of one calendar day."""
@@ -48,8 +49,14 @@ def shelf_of(desk: Desk, root: Root) -> Shelf:
     long_memory = _chosen(memory, settings.long_memory_path or "LONGMEMORY.md")
     archive = _chosen(memory, settings.memory_archive_path) if settings.memory_archive_path else root.own(ARCHIVE)
     user = _beside(memory, "USER.md")
+    experiences = _experiences(root, memory, settings.experience_store_path)
     taken = {str(each) for each in (user, _beside(memory, "memory"), root.own(STATE), *root.documents.values())}
-    for key, place in (("long_memory_path", long_memory), ("memory_archive_path", archive)):
+    chosen = (
+        ("long_memory_path", long_memory),
+        ("memory_archive_path", archive),
+        ("experience_store_path", experiences),
+    )
+    for key, place in chosen:
         if ".." in place.path.split("/") or not place.path.strip("./"):
             raise BadSetting(
                 "configuration", f"journal.{key}", "leaves the journal's folder", "a file in it, or an absolute path"
@@ -57,7 +64,16 @@ def shelf_of(desk: Desk, root: Root) -> Shelf:
         if str(place) in taken or _DAILY.search(str(place)):
             raise BadSetting("configuration", f"journal.{key}", f"names {place}, which has another use", "its own file")
         taken.add(str(place))
-    return Shelf(root=root, memory=memory, long_memory=long_memory, archive=archive, user=user)
+    return Shelf(root=root, memory=memory, long_memory=long_memory, archive=archive, user=user, experiences=experiences)
+
+
+def _experiences(root: Root, memory: Place, path: str) -> Place:
+    """Where experiences are kept. A path that names a folder, as CursorClaw's does, means the file beside that folder."""
+    if not path:
+        return root.own(EXPERIENCES)
+    if not path.endswith(".json"):
+        path = posixpath.join(posixpath.dirname(path), EXPERIENCES)
+    return _chosen(memory, path)
 
 
 def _beside(memory: Place, path: str) -> Place:
@@ -107,6 +123,7 @@ class State:
     folder: str = ""
     compacted_at: datetime | None = None
     scanned_at: datetime | None = None
+    gathered_at: datetime | None = None
     findings: int | None = None
     # Before this moment nothing can be in scope, so appends need not look.
     idle_until: datetime | None = None
@@ -130,6 +147,7 @@ def state(desk: Desk, root: Root) -> State:
             folder=str(raw.get("folder") or ""),
             compacted_at=moment(raw.get("compacted_at")),
             scanned_at=moment(raw.get("scanned_at")),
+            gathered_at=moment(raw.get("gathered_at")),
             findings=found if isinstance(found, int) else None,
             idle_until=moment(raw.get("idle_until")),
             unfinished=tuple(str(each) for each in ids) if isinstance(ids, list) else (),
@@ -154,6 +172,7 @@ def keep(desk: Desk, root: Root, new: State) -> None:
         "folder": new.folder,
         "compacted_at": stamped(new.compacted_at) if new.compacted_at else None,
         "scanned_at": stamped(new.scanned_at) if new.scanned_at else None,
+        "gathered_at": stamped(new.gathered_at) if new.gathered_at else None,
         "findings": new.findings,
         "idle_until": stamped(new.idle_until) if new.idle_until else None,
         "unfinished": list(new.unfinished),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from byheart.domain.experiences import Experience, Gathered, Learnt
 from byheart.domain.journal import MAIN, Appended, Compacted, SessionContext, Upkeep
 from byheart.domain.records import Record, Scope
 from byheart.domain.results import Finding, Hit
@@ -52,11 +53,38 @@ class MemoryStore:
 
         return scan.integrity_scan(self._desk, self._scope)
 
-    def session_context(self, *, main: bool = True, allow_secret: bool = False) -> SessionContext:
-        """What a main session is told at its start, from both scopes, under the cap."""
+    def session_context(
+        self, *, main: bool = True, allow_secret: bool = False, last_message: str = ""
+    ) -> SessionContext:
+        """What a main session is told at its start, from both scopes, under the cap; with what its user said last, also the
+        experiences that have to do with it."""
         from byheart.flows.journal import context
 
-        return context.session_context(self._desk, main=main, allow_secret=allow_secret)
+        return context.session_context(self._desk, main=main, allow_secret=allow_secret, last_message=last_message)
+
+    def recall_memory(self, query: str, top_k: int = 5) -> list[Hit]:
+        """Records of this journal that fit a question, best first, among the newest that may be asked for."""
+        from byheart.flows import recalling
+
+        return recalling.of_journal(self._desk, query, self._scope, max(1, min(20, top_k)))
+
+    def gather_experiences(self, learnt: Sequence[Learnt] = ()) -> Gathered:
+        """Keep what is new among recent records, lessons, and what sessions showed."""
+        from byheart.flows import experiences
+
+        return experiences.gather(self._desk, self._scope, learnt)
+
+    def experiences(self, scopes: Sequence[Scope] = BOTH, *, most: int = 20) -> list[Experience]:
+        """The newest experiences."""
+        from byheart.flows import experiences
+
+        return experiences.listed(self._desk, scopes, most)
+
+    def query_experiences(self, query: str, top_k: int = 5, *, scopes: Sequence[Scope] = BOTH) -> list[Experience]:
+        """The experiences that have to do with a question, best first."""
+        from byheart.flows import experiences
+
+        return experiences.asked(self._desk, query, scopes, max(1, min(20, top_k)))
 
     def listing(
         self,
@@ -79,13 +107,21 @@ class MemoryStore:
 
         return compact.compact(self._desk, self._scope, force=force, session=session_id)
 
-    def upkeep(self, scopes: Sequence[Scope] = BOTH, *, force: bool = False) -> list[Upkeep]:
+    def upkeep(
+        self,
+        scopes: Sequence[Scope] = BOTH,
+        *,
+        force: bool = False,
+        learnt: Callable[[], Sequence[Learnt]] = tuple,
+    ) -> list[Upkeep]:
         """Run what is due."""
         from byheart.flows.journal import upkeep
 
-        return upkeep.upkeep(self._desk, scopes, force=force)
+        return upkeep.upkeep(self._desk, scopes, force=force, learnt=learnt)
 
     readAll = read_all  # noqa: N815 - the name that the format's other implementations use
     retrieveForSession = retrieve_for_session  # noqa: N815
     flushPreCompaction = flush_pre_compaction  # noqa: N815
     integrityScan = integrity_scan  # noqa: N815
+    recallMemory = recall_memory  # noqa: N815
+    queryExperiences = query_experiences  # noqa: N815

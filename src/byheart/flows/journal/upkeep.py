@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from byheart.domain.errors import ByheartError
+from byheart.domain.experiences import Learnt
 from byheart.domain.journal import Compacted, Upkeep
 from byheart.domain.records import Scope
 from byheart.domain.values import replace
@@ -15,27 +16,41 @@ from byheart.flows.journal.scan import integrity_scan
 from byheart.flows.journal.shelf import State, note, shelf_of
 
 
-def upkeep(desk: Desk, scopes: Sequence[Scope], *, force: bool = False) -> list[Upkeep]:
-    """Do what is due, or with `force` the scan and the scheduled compaction at once; a failure in one journal is noted."""
+def upkeep(
+    desk: Desk, scopes: Sequence[Scope], *, force: bool = False, learnt: Callable[[], Sequence[Learnt]] = tuple
+) -> list[Upkeep]:
+    """Do what is due, or with `force` the scan and the scheduled compaction at once; a failure in one journal is noted.
+    `learnt` gives what sessions showed; it is asked only where experiences are gathered for a project."""
     done = []
     for scope in scopes:
         root = desk.roots[scope]
         path = str(shelf_of(desk, root).memory)
         notes: list[str] = []
         try:
-            compaction, scan = due(desk, root)
+            now = due(desk, root)
             if not desk.files.size(shelf_of(desk, root).memory):
                 continue
         except ByheartError as error:
             done.append(Upkeep(scope=scope.value, path=path, notes=(str(error),)))
             continue
-        outcome = findings = None
-        if compaction or (force and desk.journal.memory_compaction_enabled):
+        outcome = findings = added = None
+        if now.compaction or (force and desk.journal.memory_compaction_enabled):
             outcome = _compacted(desk, scope, notes)
-        if scan or force:
+        if now.scan or force:
             findings = _scanned(desk, scope, notes)
-        if outcome is not None or findings is not None or notes:
-            done.append(Upkeep(scope=scope.value, path=path, compaction=outcome, findings=findings, notes=tuple(notes)))
+        if now.experiences or (force and desk.journal.experience_store_enabled and desk.limits.enabled):
+            added = _gathered(desk, scope, learnt if scope is Scope.LOCAL else tuple, notes)
+        if outcome is not None or findings is not None or added is not None or notes:
+            done.append(
+                Upkeep(
+                    scope=scope.value,
+                    path=path,
+                    compaction=outcome,
+                    findings=findings,
+                    experiences=added,
+                    notes=tuple(notes),
+                )
+            )
     return done
 
 
@@ -58,6 +73,18 @@ def _compacted(desk: Desk, scope: Scope, notes: list[str]) -> Compacted | None:
     # A run that was not needed or failed counts as well, or it would be due again with the next command.
     _noted(desk, scope, lambda known: replace(known, compacted_at=desk.clock()), notes)
     return outcome
+
+
+def _gathered(desk: Desk, scope: Scope, learnt: Callable[[], Sequence[Learnt]], notes: list[str]) -> int | None:
+    from byheart.flows import experiences
+
+    added = None
+    try:
+        added = len(experiences.gather(desk, scope, learnt()).added)
+    except ByheartError as error:
+        notes.append(str(error))
+    _noted(desk, scope, lambda known: replace(known, gathered_at=desk.clock()), notes)
+    return added
 
 
 def _noted(desk: Desk, scope: Scope, change: Callable[[State], State], notes: list[str]) -> None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from byheart.domain.experiences import Learnt
+from byheart.domain.journal import stamped
 from byheart.domain.ports import SessionIndex
 from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Which
 from byheart.domain.values import replace
@@ -172,3 +174,24 @@ def visits(index: SessionIndex, path: str, which: Which, most: int, *, reads: bo
     """Sessions that changed a file, and with `reads` those that only read it."""
     found = index.visits(path, which, most * 3)
     return [visit for visit in found if reads or visit.how != "read"][:most]
+
+
+def learnt(index: SessionIndex, which: Which, most: int) -> list[Learnt]:
+    """Failures that were overcome, each as a sentence that stands by itself."""
+    found = []
+    for fix in index.recent_fixes(which, most):
+        steps = [f"ran `{each}`" for each in fix.commands[:3]] + [f"changed {each}" for each in fix.edited[:3]]
+        if not steps:
+            continue
+        text = f"`{fix.failed_command}` failed with: {fix.error.removeprefix('E ').rstrip('.')}. What helped: {'; '.join(steps)}. Then `{fix.proof}` passed."
+        stamp = stamped(fix.at) if fix.at else ""
+        found.append(
+            Learnt(
+                text=text,
+                category="learned",
+                session=fix.fixed_cite.rsplit("#", 1)[0],
+                record=fix.fixed_cite,
+                timestamp=stamp,
+            )
+        )
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.experiences import Learnt
 from byheart.domain.sessions import (
     AgentCount,
     Answered,
@@ -140,6 +141,10 @@ class Sessions:
     def fix(self, error: str, which: Which, most: int) -> Sequence[KnownFix]:
         """What helped against an error before."""
         return answers.fixes(self._shelf.index, error, which, most)
+
+    def learnt(self, which: Which, most: int) -> Sequence[Learnt]:
+        """What sessions showed that is worth telling again."""
+        return answers.learnt(self._shelf.index, which, most)
 
     def blame(self, path: str, which: Which, most: int, *, reads: bool = False) -> Sequence[FileVisit]:
         """Which sessions changed a file, and what had been asked for."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "exchanging",
     "convert": "exchanging",
     "journal": "journal",
+    "experiences": "experiences",
     "sessions": "sessions",
     "how": "sessions",
     "fix": "sessions",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 
 import click
 
@@ -127,13 +128,20 @@ def list_(
 @journal.command(epilog=frame.examples("byheart journal context", "byheart journal context --json"))
 @click.option("--shared", is_flag=True, help="The session is not the main one; it is told nothing.")
 @click.option("--allow-secret", is_flag=True, help="Also records labelled secret.")
+@click.option(
+    "--last-message", default="", help="What the user said last: experiences that have to do with it are told, too."
+)
 @options.json_option
-def context(shared: bool, allow_secret: bool, as_object: bool) -> int:
+def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool) -> int:
     """Print what a main session is told at its start: USER.md, LONGMEMORY.md, MEMORY.md, yesterday's and today's log.
 
     It keeps to journal.session_memory_cap characters; the newest and the weightiest stay, and a note says what is missing.
     """
-    found = frame.opened().memory.journal().session_context(main=not shared, allow_secret=allow_secret)
+    found = (
+        frame.opened()
+        .memory.journal()
+        .session_context(main=not shared, allow_secret=allow_secret, last_message=last_message)
+    )
     for each in found.notes:
         frame.note(f"byheart: {each}")
     if as_object:
@@ -213,23 +221,25 @@ def flush(session: str, scope: str | None, as_object: bool) -> None:
 @click.option("--force", is_flag=True, help="Also what is not due yet.")
 @options.json_option
 def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
-    """Do what is due: the scheduled compaction, and the scan for contradictions and stale records.
+    """Do what is due: the scheduled compaction, the scan for contradictions and stale records, gathering experiences.
 
     Any byheart command starts this in the background when something is due; byheart schedule makes the machine start it.
     """
-    from byheart.machine import known_folders
+    from byheart.machine import known_folders, learnt_of
     from byheart.wiring import Surroundings, open_memory
 
     opened = frame.opened(upkeep=False)
-    done = list(opened.memory.journal().upkeep(force=force))
+    around = frame.surroundings()
+    done = list(opened.memory.journal().upkeep(force=force, learnt=partial(learnt_of, opened, around)))
     if everywhere:
-        around = frame.surroundings()
         for folder in known_folders(opened.home):
             if folder == opened.project.folder:
                 continue
             try:
-                there = open_memory(Surroundings(folder=folder, environment=around.environment, flags=around.flags))
-                done += there.memory.journal().upkeep((Scope.LOCAL,), force=force)
+                about = Surroundings(folder=folder, environment=around.environment, flags=around.flags)
+                there = open_memory(about)
+                learnt = partial(learnt_of, there, about)
+                done += there.memory.journal().upkeep((Scope.LOCAL,), force=force, learnt=learnt)
             except ByheartError as error:
                 # One project with a broken setting must not keep the others from their upkeep.
                 frame.note(f"byheart: {folder}: {error}")
@@ -241,6 +251,8 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
                 frame.say(f"{each.path}: {_outcome(each.compaction).removeprefix('byheart: ')}")
             if each.findings is not None:
                 frame.say(f"{each.path}: {each.findings} finding{'' if each.findings == 1 else 's'}")
+            if each.experiences is not None:
+                frame.say(f"{each.path}: {each.experiences} new experience{'' if each.experiences == 1 else 's'}")
             for note in each.notes:
                 frame.note(f"byheart: {each.path}: {note}")
         if not done:
