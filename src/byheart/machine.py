@@ -295,7 +295,34 @@ def checkups(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checku
     project = opened.project
     identity = project.remote or project.common_folder or project.folder
     found.append(Checkup(subject="project", state="ok", detail=f"{project.id} ({identity})"))
-    return found
+    return [*found, *_recall_checkups(opened)]
+
+
+def _recall_checkups(opened: Opened) -> Iterator[Checkup]:
+    """How recall stands: the index, the models, and the caches of a process that lives long."""
+    from byheart.adapters.index.notebook import NotebookIndex
+    from byheart.domain.reports import Checkup
+    from byheart.flows.caching import USE, noted
+
+    path = os.path.join(opened.home, "state", "index.db")
+    if not os.path.exists(path):
+        yield Checkup(subject="index", state="ok", detail=f"{path} (not there yet)")
+    else:
+        try:
+            told = ", ".join(f"{count:,} {name}" for name, count in NotebookIndex(path).counts().items())
+            yield Checkup(subject="index", state="ok", detail=f"{path}: {told}, {os.path.getsize(path) / 1e6:.1f} MB")
+        except ByheartError as error:
+            yield Checkup(subject="index", state="warning", detail=str(error))
+    use = noted(opened.files, Place(opened.home, USE))
+    for name, counts in use[1].items() if use else ():
+        shown = ", ".join(f"{value:,} {key}" for key, value in counts.items())
+        yield Checkup(subject=f"{name} cache", state="ok", detail=f"{shown} (as of {_moment(use[0]) if use else ''})")
+
+
+def _moment(at: int) -> str:
+    from datetime import datetime
+
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
 
 
 def project_id(opened: Opened, folder: str) -> str:

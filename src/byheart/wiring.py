@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byheart import config as settings
 from byheart.adapters import projects
@@ -18,7 +18,7 @@ from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
 from byheart.domain.values import dataclass
-from byheart.flows.caching import Cache
+from byheart.flows.caching import USE, Cache, Noted
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk
 from byheart.flows.minds import Minds
 from byheart.memory import Memory
@@ -146,7 +146,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         salt=_salt(disk, home),
         journal=config.journal,
         zone=_zone(around, config),
-        cabinet=_cabinet(around, config, home),
+        cabinet=_cabinet(around, config, home, disk),
     )
     usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
     chosen = set(roots[Scope.LOCAL].documents.values())
@@ -165,7 +165,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
     )
 
 
-def _cabinet(around: Surroundings, config: Config, home: str) -> Callable[[], Cabinet]:
+def _cabinet(around: Surroundings, config: Config, home: str, files: Files) -> Callable[[], Cabinet]:
     """Where records are searched, made when it is first asked for; while memory is switched off, nothing is kept of it."""
     path = os.path.join(home, "state", "index.db")
 
@@ -178,20 +178,27 @@ def _cabinet(around: Surroundings, config: Config, home: str) -> Callable[[], Ca
     @cache
     def cabinet() -> Cabinet:
         kept = path if config.flag("memory.enabled") else ":memory:"
+        answers, contexts = _kept_answers(config), _kept_answers(config)
         return Cabinet(
             index=lambda: made(kept),
             spare=lambda: made(":memory:"),
             minds=minds(around, config, home, lambda text: RuleScanner().redacted(text)),
-            answers=Cache(
-                int(config.number("recall.cache_entries")),
-                int(config.number("recall.cache_bytes")),
-                config.number("recall.cache_seconds"),
-                time.monotonic,
-            ),
+            answers=answers,
+            contexts=contexts,
             is_there=lambda: os.path.exists(path),
+            asked=Noted(files, Place(home, USE), {"recall": answers.use, "session context": contexts.use}, time.time),
         )
 
     return cabinet
+
+
+def _kept_answers(config: Config) -> Cache[Any]:
+    return Cache(
+        int(config.number("recall.cache_entries")),
+        int(config.number("recall.cache_bytes")),
+        config.number("recall.cache_seconds"),
+        time.monotonic,
+    )
 
 
 def minds(around: Surroundings, config: Config, home: str, clean: Callable[[str], str]) -> Minds:

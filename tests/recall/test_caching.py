@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+from byheart.domain.records import Scope
 from byheart.flows.caching import Cache
 from byheart.memory import Memory
 from byheart.testing import Bench
+from tests.conftest import Cli
 
 
 class Ticking:
@@ -89,3 +92,53 @@ def test_no_change_is_answered_with_the_past(tmp_path: Path) -> None:
     assert not any("uv" in text for text in asked(memory, "package manager"))
     bench.memory.forget(memory.recall("yarn").hits[0].id)
     assert asked(memory, "yarn or npm") == []
+
+
+def test_a_session_is_never_told_the_past(tmp_path: Path) -> None:
+    """Fails where the key of a kept context lacks one of the files that it is made from."""
+    bench = Bench(str(tmp_path), flags=("journal.memory_max_records=3",))
+    memory = bench.memory
+    journal = memory.journal()
+    journal.append({"text": "the first thing that happened"})
+    before = journal.session_context().text
+    assert journal.session_context().text == before
+    assert memory.cabinet.contexts.use.hits == 1
+    folder = Path(bench.path("journal")).parent
+    day = next(folder.glob("memory/*.md")).name
+
+    def write(name: str, text: str) -> None:
+        (folder / name).write_text(text, encoding="utf-8")
+
+    changes: tuple[tuple[Callable[[], object], str], ...]
+    # Through this door, through another, by a person in each of the files, by the window, by forgetting, by the clock.
+    changes = (
+        (lambda: journal.append({"text": "the second thing"}), "the second thing"),
+        (lambda: bench.memory.journal().append({"text": "the third thing"}), "the third thing"),
+        (lambda: write("USER.md", "The user is called Ines."), "Ines"),
+        (lambda: write("LONGMEMORY.md", "## Summary (2026-03-01)\n\n- it was a long winter\n"), "long winter"),
+        (lambda: write(f"memory/{day}", "a line of a person\n"), "a line of a person"),
+        (lambda: bench.memory.journal(Scope.GLOBAL).append({"text": "everywhere it rains"}), "everywhere it rains"),
+        (lambda: [journal.append({"text": f"filling number {each}"}) for each in range(3)], "filling number 2"),
+    )
+    for change, text in changes:
+        assert text not in journal.session_context().text
+        change()
+        assert text in journal.session_context().text
+    assert "the second thing" not in journal.session_context().text
+    memory.forget("filling number 1")
+    assert "filling number 1" not in journal.session_context().text
+    bench.clock.move(days=2)
+    assert "a line of a person" not in journal.session_context().text
+    memory.switch("enabled", on=False)
+    assert journal.session_context().text == ""
+
+
+def test_doctor_tells_how_the_caches_of_another_process_are_doing(cli: Cli, bench: Bench) -> None:
+    memory = bench.memory
+    memory.journal().append({"text": "the harbour master is called Ines"})
+    for _ in range(5):
+        memory.recall("harbour master")
+    told = cli("doctor", "--json")
+    found = {each["subject"]: each["detail"] for each in told.json}  # type: ignore[attr-defined]
+    assert "2 hits, 1 misses" in found["recall cache"], found
+    assert "1 records" in found["index"]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from byheart.domain.ports import Files
+    from byheart.domain.roots import Place
+
+USE = "state/cache.json"
+# A process that has asked so often lives long; and how often it says how it is doing, in seconds.
+_OFTEN, _EVERY = 3, 30
 Answer = TypeVar("Answer")
 
 
@@ -72,3 +82,47 @@ class Cache(Generic[Answer]):
         with self._lock:
             self._kept.clear()
             self.use.entries = self.use.size = 0
+
+
+class Noted:
+    """Writes down now and then how a process's caches are doing, for whoever asks from another process. A command, which asks
+    once and is gone, writes nothing."""
+
+    def __init__(self, files: Files, place: Place, uses: Mapping[str, Use], clock: Callable[[], float]) -> None:
+        self._files, self._place, self._uses, self._clock = files, place, uses, clock
+        self._asked, self._last = 0, 0.0
+
+    def __call__(self) -> None:
+        """One of them was asked."""
+        self._asked += 1
+        now = self._clock()
+        if self._asked < _OFTEN or now - self._last < _EVERY:
+            return
+        self._last = now
+        told = {
+            name: {
+                "hits": use.hits,
+                "misses": use.misses,
+                "dropped": use.dropped,
+                "entries": use.entries,
+                "bytes": use.size,
+            }
+            for name, use in self._uses.items()
+        }
+        try:
+            before = self._files.read(self._place)
+            self._files.write(self._place, json.dumps({"at": int(now), "caches": told}) + "\n", before.digest)
+        except ByheartError:
+            # It is only a note.
+            return
+
+
+def noted(files: Files, place: Place) -> tuple[int, dict[str, dict[str, int]]] | None:
+    """When a process last wrote down how its caches were doing, and how; None where none did."""
+    try:
+        raw = json.loads(files.read(place).text or "null")
+        return int(raw["at"]), {
+            str(name): {str(key): int(value) for key, value in use.items()} for name, use in raw["caches"].items()
+        }
+    except (ByheartError, ValueError, TypeError, KeyError, AttributeError):
+        return None

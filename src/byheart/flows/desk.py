@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from byheart.domain.documents import Document
-    from byheart.domain.journal import JournalSettings
+    from byheart.domain.journal import JournalSettings, SessionContext
     from byheart.domain.limits import Limits
     from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
     from byheart.domain.results import Listing
@@ -32,13 +32,16 @@ NOTEBOOKS = (PROFILE, RULES, JOURNAL)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cabinet:
     """Where records are searched: the index, one that is gone with the process for when the other cannot be used, and the
-    models. `is_there` tells without opening it whether the index exists."""
+    models. `is_there` tells without opening it whether the index exists; `asked` is told that a cache was, so that others
+    can see how the caches of a process that lives long are doing."""
 
     index: Callable[[], RecordIndex]
     spare: Callable[[], RecordIndex]
     minds: Minds
     answers: Cache[Listing]
+    contexts: Cache[SessionContext]
     is_there: Callable[[], bool]
+    asked: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,7 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
     state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), desk.clock().date())
     key = (query, tuple(scopes), most, deep, state)
     found = cabinet.answers.get(key, lambda: _answer(desk, index, query, pages, most, deep=deep), _size)
+    cabinet.asked()
     return replace(found, problems=tuple(problems))
 
 

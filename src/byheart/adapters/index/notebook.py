@@ -83,3 +83,8 @@ class NotebookIndex(Opened):
         with answering(self.path), changing(self._db):
             keeping.keep(self._db, keeping.RECORDS, model, width, vectors)
             records.settled(self._db, model)
+
+    def counts(self) -> dict[str, int]:
+        """How many of what is in the index."""
+        with answering(self.path):
+            return records.counts(self._db)

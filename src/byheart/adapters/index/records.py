@@ -300,3 +300,14 @@ def _item(row: sqlite3.Row) -> Item:
         before=row["before"],
         meta=row["meta"],
     )
+
+
+def counts(db: sqlite3.Connection) -> dict[str, int]:
+    """How many of what there are."""
+    asked = {
+        "records": "SELECT count(*) FROM record",
+        "turns": "SELECT count(*) FROM turn",
+        "sessions": "SELECT count(*) FROM session",
+        "vectors": "SELECT count(*) FROM vector",
+    }
+    return {name: int(db.execute(query).fetchone()[0]) for name, query in asked.items()}

@@ -26,6 +26,7 @@ from byheart.text.unicode import visible
 _TITLES = {Scope.LOCAL: "", Scope.GLOBAL: ", all projects"}
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 _ROUNDS = 6
+_NEVER = 1 << 60
 
 
 @dataclass
@@ -57,6 +58,39 @@ def session_context(
     told = _Told()
     _activated(desk, told)
     secret = allow_secret or settings.include_secrets_in_prompt
+    if told.notes:
+        return _made(desk, told, last_message, secret=secret)
+    cabinet = desk.cabinet()
+    # Everything that is told comes from these files, on this day: a change anywhere makes another key.
+    key = (secret, last_message, local_day(desk, desk.clock()), *_stamps(desk))
+    found = cabinet.contexts.get(key, lambda: _made(desk, told, last_message, secret=secret), _size)
+    cabinet.asked()
+    return found
+
+
+def _size(context: SessionContext) -> int:
+    # Trouble may be over without a file having changed, so what came of it is not kept.
+    return 2_000 + 8 * len(context.text) if not context.notes else _NEVER
+
+
+def _stamps(desk: Desk) -> list[str]:
+    """What tells whether a file has changed that a session may be told of."""
+    today = local_day(desk, desk.clock())
+    found = []
+    for root in desk.roots.values():
+        shelf = shelf_of(desk, root)
+        days = [shelf.daily(today + timedelta(days=offset)) for offset in (-1, 0, 1)]
+        places = (shelf.memory, shelf.user, shelf.long_memory, shelf.archive, shelf.experiences, *days)
+        for place in (*places, *root.documents.values()):
+            try:
+                found.append(desk.files.stamp(place))
+            except ByheartError as error:
+                found.append(str(error))
+    return found
+
+
+def _made(desk: Desk, told: _Told, last_message: str, *, secret: bool) -> SessionContext:
+    settings = desk.journal
     shelves = [(shelf_of(desk, root), _TITLES[scope]) for scope, root in desk.roots.items()]
     # USER.md before the summaries, both before the records.
     heads = [
@@ -66,7 +100,7 @@ def session_context(
     ]
     for shelf, title in shelves:
         _gather(desk, shelf, title, told, secret=secret)
-    return _assembled(desk, heads, told, cap)
+    return _assembled(desk, heads, told, settings.session_memory_cap)
 
 
 def _silence(desk: Desk, *, main: bool) -> str:
