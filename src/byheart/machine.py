@@ -171,17 +171,20 @@ def measured_retrieval(
     modes: Sequence[str],
     progress: Callable[[str], None],
     most: int | None,
+    peers: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """How well recall finds on labelled sets, in a folder of its own."""
     from byheart.bench import retrieval
+    from byheart.bench.peers import installed
 
+    others = installed([] if "all" in peers else peers) if peers else []
     for name, known in ((name, retrieval.MODES) for name in modes):
         if name not in known:
             raise BadInput(f"{name!r} is no way of searching; known: {', '.join(known)}")
     mind = minds(around, opened.config, opened.home, str)
     if mind.embedder is None and mind.missing:
         progress(mind.missing)
-    return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most)
+    return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most, others)
 
 
 def measured_latency(sizes: Sequence[int], progress: Callable[[str], None]) -> list[dict[str, Any]]:

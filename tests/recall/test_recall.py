@@ -184,3 +184,29 @@ def test_explaining_shows_every_factor(cli: Cli) -> None:
     cli("remember", "I prefer pnpm over npm")
     shown = cli("recall", "--explain", "pnpm").out
     assert all(name in shown for name in ("words", "meaning", "confidence", "recency", "project"))
+
+
+def test_what_was_asked_for_before_ranks_a_little_higher(tmp_path: Path) -> None:
+    bench = Bench(str(tmp_path), flags=("recall.embedder=none",))
+    memory = bench.memory
+    memory.journal().append({"text": "the lantern of the north pier is green"})
+    first = memory.recall("north pier lantern").hits[0]
+    assert first.factors["use"] == 0
+    for _ in range(4):
+        bench.memory.recall("lantern north pier green")
+    used = bench.memory.recall("lantern of the north pier").hits[0].factors["use"]
+    assert 0.02 <= used <= 0.03
+    # Only handles are noted, and not for ever.
+    noted = next(Path(bench.home).rglob("uses.txt"))
+    assert set(noted.read_text(encoding="utf-8").split()) == {bench.clock().date().isoformat(), first.id}
+    noted.write_text("2026-01-01 abcdef01\n" * 4_000, encoding="utf-8")
+    bench.memory.recall("pier lantern")
+    assert noted.stat().st_size < 60_000 and first.id in noted.read_text(encoding="utf-8")
+
+
+def test_nothing_is_noted_while_memory_is_off(tmp_path: Path) -> None:
+    bench = Bench(str(tmp_path), flags=("recall.embedder=none",))
+    bench.memory.journal().append({"text": "the lantern of the north pier is green"})
+    off = Bench(str(tmp_path), flags=(*bench.flags, "memory.enabled=false"))
+    assert off.memory.recall("north pier lantern").hits
+    assert not list(Path(bench.home).rglob("uses.txt"))

@@ -119,3 +119,26 @@ def test_a_close_reading_moves_sessions_too(held: Shelf) -> None:
     after = recalling.grouped(recalling.reranked(found, read, 1.0))
     assert after[0].turns[0].candidate.turn.text == found[-1].candidate.turn.text
     assert recalling.reranked(found, read, 0.0)[0].score == pytest.approx(found[0].score)
+
+
+def test_a_file_that_is_asked_for_brings_up_who_worked_on_it(tmp_path: Path) -> None:
+    write(tmp_path, "other", said(1, "user", "what happened to the ticket machine in the hall", "2026-03-01"))
+    edit = {
+        "type": "tool_use",
+        "id": "c1",
+        "name": "Edit",
+        "input": {"file_path": "/r/src/turnstile.py", "new_string": "x"},
+    }
+    row = {
+        "type": "assistant",
+        "uuid": "f00",
+        "timestamp": "2026-03-02T10:00:00Z",
+        "message": {"role": "assistant", "content": [edit]},
+    }
+    write(tmp_path, "gate", said(1, "user", "people cannot get in", "2026-03-02"), json.dumps(row) + "\n")
+    held = shelf(tmp_path, tmp_path / "index.db")
+    refresh(held)
+    for asked in ("what happened to src/turnstile.py", "turnstile.py:12", r"C:\r\src\turnstile.py"):
+        found = searching.search(held, Minds(), asked, Which(), 3, NOW)
+        assert found[0].session.id == "gate", asked
+        assert "file" in found[0].turns[0].factors

@@ -16,6 +16,7 @@ from typing import Any
 from byheart.adapters.index.sqlite import SqliteIndex
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.adapters.sources.registry import FolderSource
+from byheart.bench.peers import PEERS, Peer, documents
 from byheart.bench.sets import Asked, Corpus, Given, agent_sessions, locomo, longmemeval
 from byheart.domain.errors import BadInput
 from byheart.domain.recall import Embedder
@@ -30,6 +31,8 @@ MODES = ("words", "meaning", "both", "deep")
 SETS = ("locomo", "longmemeval", "agent-sessions")
 _ADVERSARIAL = "category 5"
 _SAMPLES = 1_000
+# So many turns a peer is asked for: sessions are told in the order of their best turns.
+_OF_PEERS = 100
 Progress = Callable[[str], None]
 
 
@@ -66,14 +69,20 @@ class Remembering:
 
 
 def measured(
-    data: str, names: Sequence[str], modes: Sequence[str], minds: Minds, progress: Progress, most: int | None
+    data: str,
+    names: Sequence[str],
+    modes: Sequence[str],
+    minds: Minds,
+    progress: Progress,
+    most: int | None,
+    peers: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """A row for each set, mode and kind of question."""
+    """A row for each set, kind of question, and way of searching it: byheart's modes, and the peers."""
     rows: list[dict[str, Any]] = []
     embedder = Remembering(minds.embedder) if minds.embedder else None
     with tempfile.TemporaryDirectory(prefix="byheart-bench-") as folder:
         for name in names:
-            kept: dict[str, dict[str, Score]] = {mode: {} for mode in modes}
+            kept: dict[str, dict[str, Score]] = {mode: {} for mode in (*modes, *peers)}
             megabytes = 0.0
             for place, corpus in enumerate(_corpora(name, data, folder)):
                 progress(f"{corpus.name}: reading")
@@ -89,6 +98,11 @@ def measured(
                     progress(f"{corpus.name}: {mode}")
                     for kind, score in _asked(shelf, thinking, corpus, mode, most):
                         kept[mode].setdefault(kind, Score()).add(score)
+                for peer in peers:
+                    progress(f"{corpus.name}: {peer}")
+                    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own:
+                        for kind, score in _asked_of(PEERS[peer][1](own, thinking), shelf, corpus, most):
+                            kept[peer].setdefault(kind, Score()).add(score)
                 index: Any = shelf.index
                 # What is in the write-ahead log goes into the file.
                 index.close()
@@ -138,19 +152,30 @@ def _asked(shelf: Shelf, minds: Minds, corpus: Corpus, mode: str, most: int | No
             found = [recalling.Judged(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found]
         groups = recalling.grouped(found)
         taken = time.perf_counter() - start
-        yield asked.kind, _scored(asked, found, groups, taken)
+        names = [f"{each.candidate.session.id}#{each.candidate.turn.number}" for each in found[:10]]
+        order = list(dict.fromkeys(group.turns[0].candidate.session.id for group in groups))
+        yield asked.kind, _scored(asked, names, order, taken)
 
 
-def _scored(asked: Asked, found: Sequence[Any], groups: Sequence[Any], taken: float) -> Score:
+def _asked_of(peer: Peer, shelf: Shelf, corpus: Corpus, most: int | None) -> Iterator[tuple[str, Score]]:
+    peer.hold(documents(shelf))
+    for asked in corpus.questions[:most]:
+        start = time.perf_counter()
+        names = peer.find(asked.text, _OF_PEERS)
+        taken = time.perf_counter() - start
+        order = list(dict.fromkeys(name.rsplit("#", 1)[0] for name in names))
+        yield asked.kind, _scored(asked, names, order, taken)
+
+
+def _scored(asked: Asked, names: Sequence[str], order: Sequence[str], taken: float) -> Score:
     score = Score(seconds=[taken])
     if asked.turns:
-        names = [f"{each.candidate.session.id}#{each.candidate.turn.number}" for each in found[:10]]
+        names = names[:10]
         score.turns_5.append(len(asked.turns & set(names[:5])) / len(asked.turns))
         score.turns_10.append(len(asked.turns & set(names)) / len(asked.turns))
-    order = list(dict.fromkeys(group.turns[0].candidate.session.id for group in groups))
     score.sessions_5.append(len(asked.sessions & set(order[:5])) / len(asked.sessions))
     score.sessions_10.append(len(asked.sessions & set(order[:10])) / len(asked.sessions))
-    score.first.append(float(order[:1] != [] and order[0] in asked.sessions))
+    score.first.append(float(bool(order) and order[0] in asked.sessions))
     score.any_5.append(float(bool(asked.sessions & set(order[:5]))))
     return score
 

@@ -41,13 +41,15 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked for: terms of which any may be there, and wordings that count extra where they are there as a whole."""
+    """What is asked for: terms of which any may be there, wordings that count extra where they are there as a whole, and names
+    of files."""
 
     text: str
     terms: tuple[str, ...]
     exact: tuple[str, ...]
     of_me: bool
     of_you: bool
+    files: tuple[str, ...] = ()
 
     @property
     def anything(self) -> str:
@@ -67,7 +69,8 @@ class Meaning:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A turn that may answer: how much of the question's words it holds (about 1 is all of them), how near its meaning is
-    (None where it has no vector), and how much of the question its session holds."""
+    (None where it has no vector), how much of the question its session holds, and whether it read or changed a file that is
+    asked for."""
 
     session: Session
     turn: Turn
@@ -75,6 +78,7 @@ class Candidate:
     cosine: float | None
     meaning: float | None
     company: float
+    has_file: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,7 @@ class Remembered:
     its place in the index, where the rest of it is."""
 
     row: int
+    handle: str
     path: str
     line: int
     text: str

@@ -8,7 +8,7 @@ from byheart.domain.errors import Busy, Environment, Unwanted
 from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
-from byheart.flows import indexing
+from byheart.flows import indexing, using
 from byheart.flows.desk import JOURNAL, Desk, without_secrets
 from byheart.policies import recollecting
 from byheart.text.questions import question
@@ -44,6 +44,8 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
     key = (query, tuple(scopes), most, deep, state)
     found = cabinet.answers.get(key, lambda: _answer(desk, index, query, pages, most, deep=deep), _size)
     cabinet.asked()
+    if found.is_sure:
+        using.note(desk, [hit.id for hit in found.hits])
     return replace(found, problems=tuple(problems))
 
 
@@ -80,7 +82,9 @@ def _found(
     asked, minds = question(query), desk.cabinet().minds
     candidates = index.recollected(asked, pages, meaning)
     today = desk.clock().date()
-    verdict = recollecting.judged(asked, hint(query, today), candidates, today, meaning.scale if meaning else None)
+    verdict = recollecting.judged(
+        asked, hint(query, today), candidates, today, meaning.scale if meaning else None, using.counts(desk)
+    )
     found = verdict.found
     if deep and found and minds.reranker is not None:
         first = found[:_READ_CLOSELY]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from byheart.domain.recall import Candidate, Question
     from byheart.text.timewords import TimeHint
 
-_NAMED, _TIMED, _COMPANY, _SESSION_COMPANY = 0.15, 0.25, 0.20, 0.25
+_NAMED, _TIMED, _COMPANY, _SESSION_COMPANY, _FILED = 0.15, 0.25, 0.20, 0.25, 0.10
 # What the other side said counts less where somebody asks for their own words.
 _OTHER_SIDE, _ADDED = 0.6, 0.4
 _BEST_TURNS = (1.0, 0.5, 0.25)
@@ -59,6 +59,8 @@ def _judge(candidate: Candidate, asked: Question, hint: TimeHint, share: float, 
         "meaning": share * (candidate.meaning or 0.0) * weight,
         "company": _COMPANY * candidate.company,
     }
+    if candidate.has_file:
+        factors["file"] = _FILED
     if name is not None and turn.name is not None and turn.name.casefold() == name:
         factors["speaker"] = _NAMED
     at = turn.at or candidate.session.started

@@ -25,7 +25,9 @@ _KIND: dict[str, float] = {
     Kind.NOTE: 0.0,
 }
 _WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0
+_USED = 0.01
 _FRESH_DAYS = 90
+_NONE: Mapping[str, int] = {}
 # From here on words and nearness together say that a record has to do with a question, and that it surely does. Words count in
 # full only where the meaning is not that of a stranger.
 _FITS, _SURELY = 1.0, 1.6
@@ -61,11 +63,13 @@ def judged(
     candidates: Sequence[Remembered],
     today: date,
     scale: tuple[float, float] | None,
+    uses: Mapping[str, int] = _NONE,
 ) -> Verdict:
-    """What fits; nothing where nothing has to do with the question. `scale` is the model's, None where words were all."""
+    """What fits; nothing where nothing has to do with the question. `scale` is the model's, None where words were all; `uses`
+    says how often records were answers before."""
     share = meaning_share(len(asked.terms)) if any(each.meaning is not None for each in candidates) else 0.0
     named = normalised(asked.text)
-    every = [_judge(each, hint, share, named, today) for each in candidates]
+    every = [_judge(each, hint, share, named, today, uses.get(each.handle, 0)) for each in candidates]
     best = max((_relevance(each, scale) for each in every), default=0.0)
     if best < _FITS:
         return Verdict((), True)
@@ -82,7 +86,7 @@ def judged(
     return Verdict(tuple(found), is_sure)
 
 
-def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date) -> Judged:
+def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date, used: int) -> Judged:
     factors = {
         "words": (1 - share) * each.words,
         "meaning": share * (each.meaning or 0.0),
@@ -90,6 +94,7 @@ def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: da
         "weight": _WEIGHT * min(5, each.weight - 1),
         "confidence": _SURE * (each.confidence or 0),
         "unconfirmed": _UNSURE if each.is_unsure else 0.0,
+        "use": _USED * min(3.0, math.log2(1 + used)),
         "project": _HERE if each.is_local else 0.0,
         "recency": _NEW * math.exp(-max(0, (today - each.day).days) / _FRESH_DAYS) if each.day else 0.0,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 
 from byheart.domain.recall import Question
 from byheart.text.patterns import deferred
@@ -30,6 +31,7 @@ _WORD = deferred("(?:\\w|[\u0300-\u036f\u0900-\u0dff])+")
 _LATIN = deferred(r"[\x00-\u024f]+")
 _QUOTED = deferred(r"[\"“”«»`]([^\"“”«»`\n]{2,200})[\"“”«»`]")
 _WHOLE = deferred(r"\w[\w./:@#\\-]*[./:@#\\_-]\w[\w./:@#\\-]*")
+_FILE = deferred(r"[\w.@+-]*[\w-]\.[A-Za-z]\w{0,7}")
 _HUMP_BEGINS = deferred(r"[a-z0-9][A-Z]")
 _HUMP = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ME = deferred(r"\b(?:i|my|me|mine|i'm|i've|i'd|myself)\b")
@@ -100,9 +102,18 @@ def question(text: str) -> Question:
         text=text,
         terms=tuple(kept[:_MOST_WORDS]),
         exact=tuple(list(exact)[:_MOST_EXACT]),
+        files=tuple(dict.fromkeys(_files(match[0] for match in _WHOLE.finditer(text))))[:_MOST_EXACT],
         of_me=bool(_ME.search(folded)),
         of_you=bool(_YOU.search(folded)),
     )
+
+
+def _files(words: Iterable[str]) -> Iterator[str]:
+    """Names of files among these words, without the folders before them."""
+    for word in words:
+        name = word.replace("\\", "/").rstrip("/.:").rsplit("/", 1)[-1].split(":", 1)[0]
+        if _FILE.fullmatch(name):
+            yield name
 
 
 def _terms(word: str) -> list[str]:

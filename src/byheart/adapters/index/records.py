@@ -24,7 +24,7 @@ _WEIGHTS = (1.0, 0.5, 1.0)
 _BY_WORDS, _BY_MEANING, _NARROW = 60, 60, 4_000
 # A large notebook is searched as fast as a small one, by its rarer words.
 _MANY, _MANY_ROWS, _FEW_ROWS = 30_000, 15_000, 2_500
-_LIGHT = "n, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day"
+_LIGHT = "n, handle, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day"
 _WORDS = "record_words(rowid, text, before, meta) VALUES(?, ?, ?, ?)"
 _NO_WORDS = "record_words(record_words, rowid, text, before, meta) VALUES('delete', ?, ?, ?, ?)"
 
@@ -179,10 +179,11 @@ def _remembered(
     best: float,
     mean: float,
 ) -> Remembered:
-    own, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day = row
+    own, handle, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day = row
     cosine = cosines.get(own)
     return Remembered(
         row=own,
+        handle=handle,
         path=pages[page],
         line=line,
         text=text,

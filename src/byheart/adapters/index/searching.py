@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # What a word is worth in a turn's own text, in what it ran and met, in what was said before it, in name and date.
 _WEIGHTS = (1.0, 0.6, 0.5, 1.0)
 _BY_WORDS, _BY_MEANING, _NARROW = 400, 200, 2_000
+_BY_FILE, _TOUCHING = 60, 2_000
 _CHUNK, _LOOKED_AT, _TOUCHED = 500, 20_000, 15_000
 _MOST_ROWS = 40_000
 _COVERED = 1.5
@@ -38,6 +39,10 @@ def turns(
         known = {row["n"] for row in rows}
         fresh = [row for row in near.rows.tolist() if row not in known]
         rows += _rows(db, which, fresh, _BY_MEANING)
+    filed = _filed(db, asked.files)
+    if filed:
+        known = {row["n"] for row in rows}
+        rows += _rows(db, which, [row for row in filed if row not in known], _BY_FILE)
     cosines = matrix.cosines(meaning.vector, [row["n"] for row in rows]) if matrix and meaning else {}
     best = float(near.cosines[0]) if near is not None else 0.0
     mean = near.mean if near is not None else 0.0
@@ -57,9 +62,19 @@ def turns(
                 cosine=cosine,
                 meaning=standing(cosine, best, mean),
                 company=company.get(own, 0.0),
+                has_file=row["n"] in filed,
             )
         )
     return found
+
+
+def _filed(db: sqlite3.Connection, names: Sequence[str]) -> dict[int, None]:
+    """Turns that read or changed a file of one of these names, the last first. They stand in a table of their own: among the
+    words of a turn, paths would count for more than what was said."""
+    if not names:
+        return {}
+    query = f"SELECT DISTINCT turn FROM touch WHERE name IN ({', '.join('?' * len(names))}) ORDER BY turn DESC LIMIT {_TOUCHING}"
+    return dict.fromkeys(row[0] for row in db.execute(query, tuple(names)))
 
 
 def _rows(db: sqlite3.Connection, which: Which, wanted: Sequence[int], most: int) -> list[sqlite3.Row]:

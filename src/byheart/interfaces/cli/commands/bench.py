@@ -28,6 +28,12 @@ def bench() -> None:
 @click.option("--data", metavar="DIR", help="The folder that holds the labelled sets.")
 @click.option("--set", "sets", multiple=True, help="Only this set: locomo, longmemeval, agent-sessions.")
 @click.option("--mode", "modes", multiple=True, help="Only this way of searching: words, meaning, both, deep.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    help="Ask another store the same, where it is installed: fts5, chroma, mem0; all for those that are.",
+)
 @click.option("--kinds", is_flag=True, help="A row for each kind of question, too.")
 @click.option("-n", "--limit", type=click.IntRange(1), help="At most so many questions of each collection.")
 @click.option(
@@ -44,6 +50,7 @@ def retrieval(
     data: str | None,
     sets: tuple[str, ...],
     modes: tuple[str, ...],
+    peers: tuple[str, ...],
     kinds: bool,
     limit: int | None,
     sizes: tuple[int, ...],
@@ -58,7 +65,9 @@ def retrieval(
     before = os.getloadavg()
     opened = frame.opened()
     speed = measured_latency([size for size in sizes if size], frame.note)
-    found = measured_retrieval(opened, frame.surroundings(), data, sets, modes, frame.note, limit) if data else []
+    found = (
+        measured_retrieval(opened, frame.surroundings(), data, sets, modes, frame.note, limit, peers) if data else []
+    )
     load = {"before": before, "after": os.getloadavg(), "cores": os.cpu_count()}
     if as_object:
         frame.put({"load": load, "speed": speed, "rows": found})
