@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from byheart.domain.experiences import Learnt
     from byheart.domain.reports import Checkup
     from byheart.flows.sessions.library import Sessions
+    from byheart.flows.sessions.refresh import Progress
 
 # A state file is small; whatever is larger is not one.
 _MOST = 65_536
@@ -126,15 +127,33 @@ def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> No
     chosen = opened.config.text("recall.embedder")
     if around.environment.get("BYHEART_CHILD") or chosen != "builtin":
         return
-    if not shipped.is_there(shipped.EMBEDDER, os.path.join(opened.home, "models")) or not every.lacks_vectors(
-        shipped.EMBEDDER.id
-    ):
+    model = shipped.EMBEDDER
+    if not shipped.is_there(model, os.path.join(opened.home, "models")):
+        return
+    if not every.lacks_vectors(model.id) and not opened.memory.cabinet.index().unembedded_records(model.id, 1):
         return
     from byheart.adapters import background
 
     flags = [word for flag in around.flags for word in ("--set", flag)]
     arguments = [*flags, "-C", os.path.abspath(around.folder), "sessions", "embed", "--no-refresh", "--gently"]
     background.start(arguments, {**around.environment, "BYHEART_CHILD": "1"})
+
+
+def embedded_records(opened: Opened, progress: Progress | None = None) -> int:
+    """Give every record in the index its vector that lacks one; how many got theirs."""
+    from byheart.flows.indexing import embedded
+
+    cabinet = opened.memory.cabinet
+    embedder = cabinet.minds.embedder
+    if embedder is None or not cabinet.is_there():
+        return 0
+    index, done = cabinet.index(), 0
+    total = len(index.unembedded_records(embedder.id, 1_000_000))
+    while some := embedded(index, cabinet.minds):
+        done += some
+        if progress:
+            progress(done, total, embedder.id)
+    return done
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zlib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from byheart.flows.minds import Minds
 from byheart.flows.sessions import searching
 from byheart.flows.sessions.refresh import Shelf, refresh
 from byheart.policies import recalling
+from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.sources.test_refresh import shelf
 
@@ -100,7 +102,7 @@ def test_the_command_makes_vectors_and_says_what_is_left(cli: Cli, tmp_path: Pat
     write(tmp_path, "logins", said(1, "user", "People get thrown out of their accounts after a minute", "2026-03-02"))
     assert "logins" not in cli("sessions", "search", "users are logged off unexpectedly").out
     done = cli("sessions", "embed", "--json")
-    assert (done.code, done.json) == (0, {"left": 0})
+    assert (done.code, done.json) == (0, {"left": 0, "records": 0})
     shown = cli("sessions", "search", "--explain", "users are logged off unexpectedly").out
     assert "logins" in shown and "meaning" in shown
 
@@ -142,3 +144,16 @@ def test_a_file_that_is_asked_for_brings_up_who_worked_on_it(tmp_path: Path) -> 
         found = searching.search(held, Minds(), asked, Which(), 3, NOW)
         assert found[0].session.id == "gate", asked
         assert "file" in found[0].turns[0].factors
+
+
+def test_another_model_makes_all_vectors_anew(cli: Cli, bench: Bench) -> None:
+    bench.memory.journal().append({"text": "the harbour master is called Ines"})
+    write(Path(bench.folder), "s", said(1, "user", "People get thrown out of their accounts", "2026-03-02"))
+    for embedder, again in (("sha1", 1), ("builtin", 1), ("sha1", 1), ("sha1", 0)):
+        assert cli("--set", "recall.embedder=none", "recall", "harbour").code == 0
+        done = cli("--set", f"recall.embedder={embedder}", "sessions", "embed", "--json")
+        assert done.json == {"left": 0, "records": again}, done.err
+        with sqlite3.connect(Path(bench.home) / "state" / "index.db") as db:
+            models = db.execute("SELECT DISTINCT m.name FROM vector v JOIN model m ON m.n = v.model").fetchall()
+            assert len(models) == 1 and ("sha1" in models[0][0]) == (embedder == "sha1")
+            assert db.execute("SELECT count(*) FROM vector").fetchone()[0] == 2

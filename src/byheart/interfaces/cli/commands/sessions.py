@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -16,13 +15,13 @@ from byheart.domain.errors import BadInput, Busy, Environment
 from byheart.domain.sessions import Which
 from byheart.interfaces import transcripts
 from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli.progress import bar
 from byheart.interfaces.render import table
 from byheart.text.times import moment
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from byheart.flows.sessions.library import Sessions
-    from byheart.flows.sessions.refresh import Progress
     from byheart.wiring import Opened
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -50,38 +49,13 @@ def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
     opened = frame.opened()
     sessions = machine.sessions(opened, frame.surroundings())
     if not no_refresh:
-        done = sessions.refresh(_bar())
+        done = sessions.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
             frame.note("byheart: another byheart is reading transcripts; this is what it has read so far")
         elif done.read > 20 or done.bytes > 20_000_000:
             frame.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
         machine.start_embedding(opened, frame.surroundings(), sessions)
     return opened, sessions
-
-
-def _bar() -> Progress | None:
-    """A bar on the terminal while there is much to read; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        return None
-    began, shown = time.monotonic(), [0.0]
-
-    def progress(done: int, total: int, agent: str) -> None:
-        now = time.monotonic()
-        if done >= total:
-            if shown[0]:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
-            return
-        if now - began < 0.3 or now - shown[0] < 0.1:
-            return
-        shown[0] = now
-        filled = round(30 * done / total) if total else 0
-        sys.stderr.write(
-            f"\r\x1b[Kreading transcripts [{'#' * filled}{'.' * (30 - filled)}] {done / 1e6:.0f} of {total / 1e6:.0f} MB  {agent}"
-        )
-        sys.stderr.flush()
-
-    return progress
 
 
 def _which(
@@ -276,9 +250,10 @@ def search(
 @click.option("--gently", is_flag=True, help="Give way to everything else on this machine.")
 @options.json_option
 def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> int:
-    """Make vectors of what was said in sessions, so that they are found by meaning.
+    """Make vectors of records and of what was said in sessions, so that they are found by meaning.
 
-    This goes on in the background by itself; here it is done at once. What is done stays done.
+    This goes on in the background by itself, and starts anew when recall.embedder names another model; here it is done at
+    once. What is done stays done.
     """
     from byheart import machine
 
@@ -288,13 +263,15 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
     with machine.claimed_embedding(opened) as ours:
         if not ours:
             raise Busy("another byheart is making vectors; it goes on by itself")
-        left = every.embed(seconds, _bar())
+        records = machine.embedded_records(opened, bar("vectors of records"))
+        left = every.embed(seconds, bar("vectors of turns"))
     if every.missing:
         raise Environment(every.missing)
     if as_object:
-        frame.put({"left": left})
+        frame.put({"left": left, "records": records})
     else:
-        frame.say("every turn has its vector" if not left else f"{left:,} turns are left; run it again")
+        done = "every record and every turn has its vector"
+        frame.say(done if not left else f"{left:,} turns are left; run it again")
     return 0
 
 
