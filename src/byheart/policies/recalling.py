@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _NAMED, _TIMED, _COMPANY, _SESSION_COMPANY, _FILED = 0.15, 0.25, 0.20, 0.25, 0.10
 # What the other side said counts less where somebody asks for their own words.
 _OTHER_SIDE, _ADDED = 0.6, 0.4
-_BEST_TURNS = (1.0, 0.5, 0.25)
+# A session's best turns count together as a mean that leans towards the best of them.
+_BEST_TURNS, _LEANING = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Group:
 
 
 def grouped(found: Sequence[Judged]) -> list[Group]:
-    """Sessions by their best turns: several good ones say more than one, each the less the more there are."""
+    """Sessions by their best turns: several good ones say a little more than one."""
     groups: dict[tuple[str, str, str], list[Judged]] = {}
     for each in found:
         session = each.candidate.session
@@ -94,7 +95,7 @@ def grouped(found: Sequence[Judged]) -> list[Group]:
     every = []
     for turns in groups.values():
         turns.sort(key=lambda each: each.alone, reverse=True)
-        best = sum(weight * each.alone for weight, each in zip(_BEST_TURNS, turns, strict=False))
+        best = sum(max(0.0, each.alone) ** _LEANING for each in turns[:_BEST_TURNS]) ** (1 / _LEANING)
         every.append(Group(tuple(turns), best + _SESSION_COMPANY * turns[0].candidate.company))
     return sorted(every, key=lambda group: group.score, reverse=True)
 
