@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from byheart.domain.roots import Place
     from byheart.flows.desk import Desk
 
-# Of an answer the first few; what stands further down was hardly read.
-_COUNTED = 3
+# Of an answer the first; what stands further down may be there by chance, and must not climb by that.
+_COUNTED = 1
 _LARGEST = 60_000
 
 
@@ -24,7 +24,7 @@ def _place(desk: Desk) -> Place:
 
 
 def counts(desk: Desk) -> Counter[str]:
-    """How often each record was among the first of an answer, by its handle; nothing where that cannot be told."""
+    """How often each record was the first of an answer, by its handle; nothing where that cannot be told."""
     try:
         text = desk.files.read(_place(desk)).text or ""
     except ByheartError:

@@ -25,7 +25,7 @@ _KIND: dict[str, float] = {
     Kind.NOTE: 0.0,
 }
 _WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0
-_USED = 0.01
+_USED = 0.005
 _FRESH_DAYS = 90
 _NONE: Mapping[str, int] = {}
 # From here on words and nearness together say that a record has to do with a question, and that it surely does. Words count in
