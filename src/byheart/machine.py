@@ -335,6 +335,13 @@ def _recall_checkups(opened: Opened) -> Iterator[Checkup]:
             yield Checkup(subject="index", state="ok", detail=f"{path}: {told}, {os.path.getsize(path) / 1e6:.1f} MB")
         except ByheartError as error:
             yield Checkup(subject="index", state="warning", detail=str(error))
+    from byheart.adapters.embedders import shipped
+
+    if opened.config.text("recall.embedder") == "builtin":
+        model = shipped.EMBEDDER
+        is_there = shipped.is_there(model, os.path.join(opened.home, "models"))
+        detail = model.name if is_there else f"{model.name} is not installed; byheart model install gets it"
+        yield Checkup(subject="model", state="ok" if is_there else "warning", detail=detail)
     use = noted(opened.files, Place(opened.home, USE))
     for name, counts in use[1].items() if use else ():
         shown = ", ".join(f"{value:,} {key}" for key, value in counts.items())

@@ -153,7 +153,7 @@ def test_killed_at_any_moment_it_is_whole(tmp_path: Path) -> None:
         # The last line may be cut.
         wrote = [line.split()[1] for line in out[:-1] if line.startswith("wrote ")]
         assert not [line for line in out if not line.startswith("wrote ")], out
-        told += len(wrote)
+        told += len(out)
         if turn % 10 == 9:
             opened = bench.opened()
             every = sessions(opened, around)
@@ -163,7 +163,7 @@ def test_killed_at_any_moment_it_is_whole(tmp_path: Path) -> None:
                 assert every.search(own, Which(), 3)
             contents(bench)
     bench.memory.recall("anything")
-    assert told >= 20
+    assert told >= 50
     assert contents(bench) == anew(bench)
 
 

@@ -9,8 +9,8 @@ from byheart.domain.values import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The sorts of journal records that may become an experience.
-CATEGORIES = ("note", "learned", "turn-summary", "user-preference", "decision")
+# The sorts of journal records that are no experience: signs of life, and what sums up others.
+FLEETING = frozenset({"heartbeat", "heartbeat-continuity", "compaction"})
 SHORTEST, LONGEST = 20, 2_000
 
 

@@ -46,11 +46,13 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a file was taken in: so many bytes with this digest, in so many lines."""
+    """How much of a file was taken in: so many bytes with this digest, in so many lines. `hidden` are the names of records
+    that are in it and not in the index."""
 
     size: int
     digest: str
     lines: int
+    hidden: tuple[str, ...] = ()
 
 
 class Files(Protocol):
@@ -183,7 +185,13 @@ class RecordIndex(Protocol):
 
     def restamp_page(self, path: str, stamp: str) -> None: ...
 
-    def recollected(self, asked: Question, pages: Sequence[str], meaning: Meaning | None) -> list[Remembered]: ...
+    def recollected(
+        self,
+        asked: Question,
+        pages: Sequence[str],
+        meaning: Meaning | None,
+        days: Sequence[tuple[int, int]] = (),
+    ) -> list[Remembered]: ...
 
     def generation(self) -> int: ...
 

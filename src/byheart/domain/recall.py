@@ -41,8 +41,8 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked for: terms of which any may be there, wordings that count extra where they are there as a whole, and names
-    of files."""
+    """What is asked for: terms of which any may be there, wordings that count extra where they are there as a whole, wordings in
+    quotes, and names of files. A vague question has only words in it that every text has."""
 
     text: str
     terms: tuple[str, ...]
@@ -50,6 +50,8 @@ class Question:
     of_me: bool
     of_you: bool
     files: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
+    is_vague: bool = False
 
     @property
     def anything(self) -> str:
@@ -100,7 +102,8 @@ class Item:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
     """A record that may answer: what its worth is judged by, and as with turns its words, its nearness, its meaning. `row` is
-    its place in the index, where the rest of it is."""
+    its place in the index, where the rest of it is. `has_phrase` says whether it holds what is asked for in quotes, None
+    where no record does or nothing is."""
 
     row: int
     handle: str
@@ -117,3 +120,4 @@ class Remembered:
     words: float
     cosine: float | None
     meaning: float | None
+    has_phrase: bool | None = None

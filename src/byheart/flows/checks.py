@@ -154,5 +154,11 @@ def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
                 )
         found += _upkeep(desk, scope)
         entries = ledger.entries(desk, root)
-        found.append(Checkup(subject=f"{scope.value} history", state="ok", detail=f"{len(entries)} changes"))
+        found.append(
+            Checkup(
+                subject=f"{scope.value} history",
+                state="ok",
+                detail=f"{len(entries)} change{'' if len(entries) == 1 else 's'}",
+            )
+        )
     return found

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from typing import TYPE_CHECKING
 
-from byheart.domain.errors import ByheartError, Conflict, Unreadable, Unwanted
-from byheart.domain.experiences import CATEGORIES, LONGEST, SHORTEST, Experience, Gathered, Learnt
+from byheart.dialects.journal import conceals
+from byheart.domain.errors import ByheartError, Conflict, Unwanted
+from byheart.domain.experiences import FLEETING, LONGEST, SHORTEST, Experience, Gathered, Learnt
 from byheart.domain.journal import Origin, moment
 from byheart.domain.recall import Item
 from byheart.domain.records import Kind, Record, Scope
 from byheart.domain.values import replace
-from byheart.flows import ledger
+from byheart.flows import experience_store, ledger
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, every, handle_of
-from byheart.flows.journal.shelf import shelf_of
+from byheart.flows.journal.shelf import parsed, read, shelf_of
 from byheart.policies import forgetting, recollecting, retention
 from byheart.policies.uniqueness import Known
-from byheart.text.hashing import hashed
 from byheart.text.likeness import normalised
 from byheart.text.questions import question
+from byheart.text.slugs import short_digest
 from byheart.text.timewords import hint as time_hint
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from byheart.domain.ports import RecordIndex, Snapshot
+    from byheart.domain.ports import RecordIndex
     from byheart.domain.recall import Meaning
-    from byheart.domain.roots import Place, Root
+    from byheart.domain.roots import Root
     from byheart.flows.desk import Desk
+    from byheart.flows.journal.shelf import Shelf
 
 TITLE = "Relevant past experiences:"
 # As many of the newest records as a round looks at, and of the things that sessions showed.
 RECENT = 50
 _SHOWN, _LONGEST_HINT, _BLOCK = 500, 150, 8
-_FIELDS = ("id", "text", "category", "sessionId", "recordId", "timestamp", "vector")
 _ROUNDS = 6
 _LESSONS = frozenset({Kind.LESSON, Kind.RULE, Kind.CONSTRAINT, Kind.PREFERENCE})
 
@@ -48,13 +48,17 @@ def gather(desk: Desk, scope: Scope, sessions: Iterable[Learnt] = ()) -> Gathere
     learnt = [*_of_journal(desk, scope), *_of_notebooks(desk, scope), *sessions]
     with desk.files.locked(root):
         for _ in range(_ROUNDS):
-            snapshot, known = _read(desk, place)
-            added = _new(desk, known, learnt)
-            kept = _newest([*known, *added], desk.journal.experience_max_count)
-            if not added and len(kept) == len(known):
+            store = experience_store.read(desk, place)
+            secret = _secrets(desk, scope)
+            known = [each for each in store.entries if not secret.holds(each)]
+            new = [each for each in _new(desk, known, learnt) if not secret.holds(each)]
+            kept = _newest([*known, *new], desk.journal.experience_max_count)
+            ids = {each.id for each in kept}
+            added = [each for each in new if each.id in ids]
+            if not added and len(kept) == len(store.entries):
                 break
             try:
-                desk.files.write(place, _text(kept), snapshot.digest)
+                experience_store.write(desk, place, kept, store)
                 break
             except Conflict:
                 # Another program wrote to it; what it added counts.
@@ -64,10 +68,39 @@ def gather(desk: Desk, scope: Scope, sessions: Iterable[Learnt] = ()) -> Gathere
     return Gathered(
         path=str(place),
         added=tuple(added),
-        known=len(known),
-        dropped=len(known) + len(added) - len(kept),
+        known=len(store.entries),
+        dropped=len(store.entries) + len(added) - len(kept),
         count=len(kept),
     )
+
+
+class _Secrets:
+    """What is labelled secret now, whatever it was when it was gathered."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        every_one = [each for each in records if each.is_secret]
+        self._texts = {normalised(each.text) for each in every_one}
+        self._ids = {each.origin.id for each in every_one if each.origin and each.origin.id}
+
+    @property
+    def digest(self) -> str:
+        return short_digest(*sorted(self._texts), *sorted(self._ids))
+
+    def holds(self, each: Experience) -> bool:
+        return each.record in self._ids or normalised(each.text) in self._texts
+
+
+def _secrets(desk: Desk, scope: Scope) -> _Secrets:
+    shelf = shelf_of(desk, desk.roots[scope])
+    lines = []
+    for place in (shelf.memory, shelf.archive):
+        try:
+            text = read(desk, place).text or ""
+        except ByheartError:
+            continue
+        # Only lines that have such a label, or one that nobody knows.
+        lines += [line for line in text.split("\n") if conceals(line)]
+    return _Secrets(each.record for each in parsed(desk, "\n".join(lines)).placed)
 
 
 def _wanted(desk: Desk) -> None:
@@ -82,7 +115,7 @@ def _of_journal(desk: Desk, scope: Scope) -> Iterator[Learnt]:
     documents, _ = every(desk, [scope], [JOURNAL])
     for placed in [each for document in documents for each in document.document.placed][-RECENT:]:
         record, origin = placed.record, placed.record.origin
-        if origin is None or record.is_secret or origin.category not in CATEGORIES or retention.is_checkpoint(record):
+        if origin is None or record.is_secret or origin.category in FLEETING or retention.is_checkpoint(record):
             continue
         yield Learnt(
             text=record.text,
@@ -122,8 +155,11 @@ def _new(desk: Desk, known: Sequence[Experience], learnt: Sequence[Learnt]) -> l
     added: list[Experience] = []
     for each in learnt:
         text = " ".join(each.text.split())[:LONGEST]
-        if len(text) < SHORTEST or (each.record and each.record in records):
+        # A character of a script without spaces says as much as a few letters.
+        if len(text) + 2 * sum(char > "\u2e80" for char in text) < SHORTEST or (each.record and each.record in records):
             continue
+        if desk.scanner.secrets("\n".join((each.record, each.session, each.category))):
+            each = Learnt(text=each.text, category="note", timestamp=each.timestamp)  # noqa: PLW2901 - the same, less
         if desk.scanner.findings(text) or (stones and forgetting.blocks(stones, salt, None, (each.text, text))):
             continue
         if told.likeness(text) >= threshold or near.likeness(text) >= threshold:
@@ -201,63 +237,14 @@ def _newest(every_one: list[Experience], most: int) -> list[Experience]:
     return [each for at, each in enumerate(every_one) if at not in gone]
 
 
-def _read(desk: Desk, place: Place) -> tuple[Snapshot, list[Experience]]:
-    """The store as it stands. Raises Unreadable for a file that is none, so that nothing of it is lost."""
-    snapshot = desk.files.read(place)
-    if not snapshot.text:
-        return snapshot, []
-    problem = "it is not a store of experiences"
-    try:
-        raw = json.loads(snapshot.text)
-        entries = raw["experiences"]
-        found = [_experience(each) for each in entries if isinstance(each, dict) and isinstance(each.get("text"), str)]
-        if len(found) < len(entries):
-            problem = "an entry in it has no text"
-            raise ValueError(problem)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise Unreadable(str(place), problem, "mend it or move it away; it is made anew from the notebooks") from None
-    return snapshot, found
-
-
-def _experience(raw: dict[str, object]) -> Experience:
-    def text(name: str) -> str:
-        value = raw.get(name)
-        return value if isinstance(value, str) else ""
-
-    more = {name: value for name, value in raw.items() if name not in _FIELDS}
-    return Experience(
-        id=text("id"),
-        text=text("text"),
-        category=text("category") or "note",
-        session=text("sessionId"),
-        record=text("recordId"),
-        timestamp=text("timestamp"),
-        more=more,
-    )
-
-
-def _text(kept: Sequence[Experience]) -> str:
-    """The store as a file: an entry a line, with the vectors that other programs compare."""
-    rows = []
-    for each in kept:
-        row: dict[str, object] = {
-            "id": each.id,
-            "text": each.text,
-            "category": each.category,
-            "sessionId": each.session,
-            **({"recordId": each.record} if each.record else {}),
-            "timestamp": each.timestamp,
-            **each.more,
-            "vector": [round(value, 6) for value in hashed(each.text)],
-        }
-        rows.append(json.dumps(row, ensure_ascii=False))
-    return '{"version": 1, "experiences": [\n' + ",\n".join(rows) + "\n]}\n"
-
-
 def listed(desk: Desk, scopes: Sequence[Scope], most: int) -> list[Experience]:
     """The newest experiences, the newest first."""
     _wanted(desk)
-    found = [each for scope in scopes for each in _read(desk, shelf_of(desk, desk.roots[scope]).experiences)[1]]
+    found = []
+    for scope in scopes:
+        secret = _secrets(desk, scope)
+        entries = experience_store.read(desk, shelf_of(desk, desk.roots[scope]).experiences).entries
+        found += [each for each in entries if not secret.holds(each)]
     return _clean(desk, sorted(found, key=lambda each: each.timestamp, reverse=True)[:most])
 
 
@@ -311,30 +298,51 @@ def _clean(desk: Desk, found: Sequence[Experience]) -> list[Experience]:
     for each in found:
         text = desk.scanner.redacted(each.text)
         if not [finding for finding in desk.scanner.findings(text) if finding.severity not in ("command", "weak")]:
-            clean.append(replace(each, text=text))
+            clean.append(_redacted(desk, each))
     return clean
+
+
+def _redacted(desk: Desk, each: Experience) -> Experience:
+    clean = desk.scanner.redacted
+    names = {name: clean(getattr(each, name)) for name in ("id", "text", "category", "session", "record")}
+    return replace(each, **names)  # type: ignore[arg-type]
+
+
+def caught_up(desk: Desk, index: RecordIndex) -> None:
+    """Take what changed in the stores into the index, where they are in it."""
+    known = index.page_stamps()
+    for scope, root in desk.roots.items():
+        if str(shelf_of(desk, root).experiences) in known:
+            _synced(desk, index, scope)
 
 
 def _synced(desk: Desk, index: RecordIndex, scope: Scope) -> str:
     """Bring the index up to date with a store; its name there, empty where there is none."""
-    place = shelf_of(desk, desk.roots[scope]).experiences
-    path = str(place)
-    stamp = desk.files.stamp(place)
+    shelf = shelf_of(desk, desk.roots[scope])
+    path = str(shelf.experiences)
     known = index.page_stamps().get(path)
-    if not stamp and known is None:
+    if known is None and not desk.files.stamp(shelf.experiences):
         return ""
-    if known != stamp:
-        gone = 0
+    # A label in the journal may have changed, too.
+    if known != _stamp(desk, shelf, _secrets(desk, scope)):
         with index.writing():
-            stamp = desk.files.stamp(place)
-            gone = index.put_page(path, stamp, [_item(desk, scope, each) for each in _read(desk, place)[1]])
+            secret = _secrets(desk, scope)
+            stamp = _stamp(desk, shelf, secret)
+            entries = experience_store.read(desk, shelf.experiences).entries
+            items = [_item(desk, scope, each) for each in entries if not secret.holds(each)]
+            gone = index.put_page(path, stamp if entries else "", items)
         if gone:
             index.purge()
-    return path if stamp else ""
+    return path if desk.files.stamp(shelf.experiences) else ""
 
 
-def _item(desk: Desk, scope: Scope, each: Experience) -> Item:
-    text = desk.scanner.redacted(each.text)
+def _stamp(desk: Desk, shelf: Shelf, secret: _Secrets) -> str:
+    return f"{desk.files.stamp(shelf.experiences)} {secret.digest}"
+
+
+def _item(desk: Desk, scope: Scope, entry: Experience) -> Item:
+    each = _redacted(desk, entry)
+    text = each.text
     at = moment(each.timestamp)
     origin = Origin(id=each.id, session=each.session, category=each.category, timestamp=each.timestamp or None)
     record = Record(text=text, kind=Kind.LESSON, origin=origin, source=each.record or None)
@@ -365,7 +373,7 @@ def block(desk: Desk, last_message: str, scopes: Sequence[Scope], most: int = _B
 def named(desk: Desk, root: Root, selector: str) -> Record | None:
     """The experience that a selector names: by its id, by where it came from, or by its whole text."""
     try:
-        known = _read(desk, shelf_of(desk, root).experiences)[1]
+        known = experience_store.read(desk, shelf_of(desk, root).experiences).entries
     except ByheartError:
         return None
     wanted = normalised(selector)
@@ -375,19 +383,19 @@ def named(desk: Desk, root: Root, selector: str) -> Record | None:
     return None
 
 
-def forgotten(desk: Desk, record: Record, texts: Sequence[str]) -> tuple[int, list[str]]:
-    """Take what a person wants gone out of every store; how many entries went, and which store could not be cleared."""
+def forgotten(desk: Desk, texts: Sequence[str], names: set[str]) -> tuple[int, list[str]]:
+    """Take what a person wants gone out of every store, by its texts or by the names of the record; how many entries went, and
+    which store could not be cleared."""
     wanted = {normalised(text) for text in texts if text.strip()}
-    id_ = record.origin.id if record.origin else ""
     count, failures = 0, []
     for root in desk.roots.values():
         try:
             place = shelf_of(desk, root).experiences
-            snapshot, known = _read(desk, place)
-            kept = [each for each in known if normalised(each.text) not in wanted and not (id_ and each.record == id_)]
-            if len(kept) < len(known):
-                desk.files.write(place, _text(kept), snapshot.digest)
-                count += len(known) - len(kept)
+            store = experience_store.read(desk, place)
+            kept = [each for each in store.entries if normalised(each.text) not in wanted and each.record not in names]
+            if len(kept) < len(store.entries):
+                experience_store.write(desk, place, kept, store)
+                count += len(store.entries) - len(kept)
         except ByheartError as error:
             failures.append(f"the store of experiences could not be cleared: {error}")
     return count, failures

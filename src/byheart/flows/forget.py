@@ -49,7 +49,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
 
             count, uncleared[:] = purge(desk, root, hit.record)
             copies += count
-        count, kept = _lived_through(desk, hit.record, texts)
+        count, kept = _lived_through(desk, hit.record, texts, hit.id)
         copies += count
         uncleared.extend(kept)
 
@@ -89,7 +89,7 @@ def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> R
             ledger.bury(desk, root, _stone(desk, record, reason))
             count, failures = purge(desk, root, record)
             count += ledger.scrub(desk, root, handle, texts)
-            gone, kept = _lived_through(desk, record, texts)
+            gone, kept = _lived_through(desk, record, texts, handle)
         count, failures = count + gone, [*failures, *kept]
         notes = [f"it no longer stood in MEMORY.md; removed from {count} other places", *failures]
         return Receipt(
@@ -157,7 +157,7 @@ def _only_in_log(desk: Desk, selector: str, scope: Scope | None, reason: str) ->
     return None
 
 
-def _lived_through(desk: Desk, record: Record, texts: list[str]) -> tuple[int, list[str]]:
+def _lived_through(desk: Desk, record: Record, texts: list[str], handle: str) -> tuple[int, list[str]]:
     """Take it out of the stores of experiences, where there are any."""
     from byheart.flows.journal.shelf import shelf_of
 
@@ -165,7 +165,7 @@ def _lived_through(desk: Desk, record: Record, texts: list[str]) -> tuple[int, l
         return 0, []
     from byheart.flows.experiences import forgotten
 
-    return forgotten(desk, record, texts)
+    return forgotten(desk, texts, {handle, record.origin.id if record.origin else ""} - {""})
 
 
 def _still_there(document: Document, hit: Hit) -> Placed:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from byheart.domain.errors import Busy, Environment, Unnatural, Unreadable
+from byheart.domain.errors import ByheartError, Unnatural, Unreadable
 from byheart.domain.journal import COMPACTION
 from byheart.domain.ports import Extent
 from byheart.domain.recall import Item
 from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit
-from byheart.domain.values import dataclass, field
+from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, field, replace
 from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, Opened, every, hits, without_secrets
 from byheart.text.questions import humps
 from byheart.text.slugs import content_digest
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from byheart.domain.ports import RecordIndex
-    from byheart.domain.roots import Place
     from byheart.flows.minds import Minds
 
 ARCHIVE = "#archive"
@@ -43,10 +43,13 @@ def caught_up(desk: Desk) -> None:
     try:
         index = cabinet.index()
         synced(desk, index, list(desk.roots))
+        from byheart.flows.experiences import caught_up as lived_through
+
+        lived_through(desk, index)
         if cabinet.minds.is_awake:
             embedded(index, cabinet.minds)
-    except (Busy, Environment):
-        # An index that cannot be written is not read either; recall makes one of its own then.
+    except ByheartError:
+        # An index that cannot be written is not read either; recall makes one of its own then. What was done stands.
         return
 
 
@@ -83,6 +86,7 @@ def synced(desk: Desk, index: RecordIndex, scopes: Sequence[Scope]) -> tuple[lis
         taken = _Taken()
         with index.writing():
             _take(desk, index, scopes, taken)
+            taken.gone += _vanished(desk, index)
         if taken.gone:
             index.purge()
     return taken.pages, taken.problems
@@ -132,23 +136,40 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
         _archive(desk, index, scope, known, taken, None if only_look else grown, only_look=only_look)
 
 
+def _vanished(desk: Desk, index: RecordIndex) -> int:
+    """Take the notebooks out whose files are gone, of whichever project; how many records went."""
+    gone = 0
+    for path in index.page_stamps():
+        folder, _, name = path.removesuffix(ARCHIVE).rpartition("/")
+        try:
+            if folder and desk.files.size(Place(folder, name)) is None:
+                gone += index.put_page(path, "", [])
+        except ByheartError:
+            # It is there, and somebody else's to look at.
+            continue
+    return gone
+
+
 def _whole(desk: Desk, index: RecordIndex, scope: Scope, name: str, stamp: str) -> tuple[int, list[Finding]]:
     """Take a whole notebook in; how many records went away, and what is wrong with it."""
     documents, wrong = every(desk, [scope], [name])
     # Only where a file changed: a question about files that did not needs nothing of what reads them.
     from byheart.flows.overview import noted
 
-    found = [hit for each in documents for hit in noted(each) if not _kept_back(hit.record)]
+    every_one = [hit for each in documents for hit in noted(each)]
+    found = [hit for hit in every_one if not _kept_back(hit.record)]
     extent = None
     if name == JOURNAL and documents and documents[0].exists:
-        extent = _extent(documents[0].document.text)
+        extent = _extent(documents[0].document.text, [hit.id for hit in every_one if _kept_back(hit.record)])
     path = str(desk.roots[scope].documents[name])
     return index.put_page(path, f"{stamp}{_WRONG}" if wrong else stamp, list(_items(desk, found, ())), extent), wrong
 
 
-def _extent(text: str) -> Extent | None:
+def _extent(text: str, hidden: Sequence[str]) -> Extent | None:
     """How far a text goes; None where its last line may go on."""
-    return Extent(len(text.encode()), content_digest(text), text.count("\n")) if text.endswith("\n") else None
+    if not text.endswith("\n"):
+        return None
+    return Extent(len(text.encode()), content_digest(text), text.count("\n"), tuple(hidden))
 
 
 def _grown(desk: Desk, index: RecordIndex, scope: Scope, place: Place, stamp: str) -> list[Item] | None:
@@ -163,10 +184,14 @@ def _grown(desk: Desk, index: RecordIndex, scope: Scope, place: Place, stamp: st
     if document.problems or not (text.endswith("\n") or not text):
         return None
     part = Opened(root=desk.roots[scope], dialect=desk.dialects[JOURNAL], place=place, document=document, exists=True)
-    fresh = [hit for hit in hits(part) if not _kept_back(hit.record)]
-    if index.has_handle(path, [hit.id for hit in fresh]) or any("-" in hit.id for hit in fresh):
+    every_one = hits(part)
+    names = [hit.id for hit in every_one]
+    if any("-" in name or name in known.hidden for name in names) or index.has_handle(path, names):
         # Two with one name are told apart by their order in the whole file.
         return None
+    fresh = [hit for hit in every_one if not _kept_back(hit.record)]
+    hidden = [hit.id for hit in every_one if _kept_back(hit.record)]
+    extent = replace(extent, hidden=(*known.hidden, *hidden))
     items = list(_items(desk, fresh, index.last_items(path, _REACH), known.lines))
     index.grow_page(path, stamp, items, extent)
     return items
@@ -215,7 +240,12 @@ def _archive(
         return
     from byheart.flows.journal.reading import archived
 
-    found = [hit for hit in archived(desk, scope, {""}) if not _kept_back(hit.record)]
+    try:
+        found = [hit for hit in archived(desk, scope, {""}) if not _kept_back(hit.record)]
+    except (Unreadable, Unnatural):
+        # Nobody can say what of it is in the journal again; what is wrong with that has been said.
+        taken.pages.remove(path)
+        return
     taken.gone += index.put_page(path, whole, list(_items(desk, found, ())))
 
 
@@ -257,5 +287,6 @@ def _session(record: Record) -> str:
 def _meta(record: Record, day: date | None, text: str) -> str:
     key = (record.key or "").replace("|", " ").replace(".", " ")
     when = f"{day:%-d %B %Y}" if day else ""
-    parts = (key, " ".join(record.tags), record.kind.value, " ".join(record.triple or ()), when, humps(text))
+    category = record.origin.category if record.origin else ""
+    parts = (key, " ".join(record.tags), record.kind.value, category, " ".join(record.triple or ()), when, humps(text))
     return " ".join(part for part in parts if part)

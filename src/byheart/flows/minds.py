@@ -67,6 +67,9 @@ class Minds:
         try:
             # A server may be asked, so nothing secret may be in it.
             vector = self.embedder.embed([self._clean(question)])[0]
+            if not vector.strip(b"\0"):
+                # Nothing that the model can read.
+                return None
             return Meaning(self.embedder.id, vector, self.embedder.scale)
         except NoModel as error:
             self.missing = str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from byheart.domain.errors import Busy, Environment, Unwanted
+from byheart.domain.errors import Busy, Environment, Unnatural, Unwanted
 from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
@@ -12,16 +12,18 @@ from byheart.flows import indexing, using
 from byheart.flows.desk import JOURNAL, Desk, without_secrets
 from byheart.policies import recollecting
 from byheart.text.questions import question
-from byheart.text.timewords import hint
+from byheart.text.timewords import hint, timeless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.domain.ports import RecordIndex
-    from byheart.domain.recall import Meaning
+    from byheart.domain.recall import Meaning, Question
 
 _READ_CLOSELY = 20
 _DEEP_SHARE = 0.6
+# Beside a time these ask for nothing more.
+_IDLE = frozenset("happen happened happening going went done did new news thing things stuff work worked".split())
 
 
 def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: bool = False) -> Listing:
@@ -31,7 +33,7 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
     try:
         index = cabinet.index()
         pages, problems = indexing.synced(desk, index, scopes)
-    except (Busy, Environment):
+    except (Busy, Environment, Unnatural):
         # Somebody is writing for long, or nothing can be written: the files themselves can still be searched.
         index = cabinet.spare()
         pages, problems = indexing.synced(desk, index, scopes)
@@ -76,15 +78,24 @@ def _answer(desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], mo
         return _found(desk, index, query, pages, most, meaning, deep=deep)
 
 
+def _asked(query: str) -> Question:
+    """A question that speaks of a time, without it; with no terms where it asks for nothing else."""
+    asked = question(timeless(query))
+    left = tuple(term for term in asked.terms if term.strip('"') not in _IDLE)
+    return replace(asked, text=query, terms=left if not asked.is_vague else ())
+
+
 def _found(
     desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], most: int, meaning: Meaning | None, *, deep: bool
 ) -> Listing:
-    asked, minds = question(query), desk.cabinet().minds
-    candidates = index.recollected(asked, pages, meaning)
     today = desk.clock().date()
-    verdict = recollecting.judged(
-        asked, hint(query, today), candidates, today, meaning.scale if meaning else None, using.counts(desk)
-    )
+    time = hint(query, today)
+    # When something was is told by its date, seldom by its words.
+    asked, minds = _asked(query) if time.spells else question(query), desk.cabinet().minds
+    days = [(each.first.toordinal(), each.last.toordinal()) for each in time.spells]
+    candidates = index.recollected(asked, pages, meaning, days)
+    scale = meaning.scale if meaning else None
+    verdict = recollecting.judged(asked, time, candidates, today, scale, using.counts(desk))
     found = verdict.found
     if deep and found and minds.reranker is not None:
         first = found[:_READ_CLOSELY]

@@ -68,7 +68,10 @@ def receipt_line(receipt: Receipt) -> str:
 def hit_line(hit: Hit) -> str:
     """A record with its handle, its place and what qualifies it."""
     record = hit.record
-    marks = [hit.scope.value, record.kind.value]
+    origin = record.origin
+    marks = [hit.scope.value, _line(origin.category) if origin else record.kind.value]
+    if origin and (at := origin.at):
+        marks.append(f"{at:%Y-%m-%d}")
     if record.confidence:
         marks.append(record.confidence.value)
     if record.weight > 1:

@@ -23,6 +23,8 @@ _NAMED, _TIMED, _COMPANY, _SESSION_COMPANY, _FILED = 0.15, 0.25, 0.20, 0.25, 0.1
 _OTHER_SIDE, _ADDED = 0.6, 0.4
 # A session's best turns count together as a mean that leans towards the best of them.
 _BEST_TURNS, _LEANING = 3, 4
+# From this share of the question's words on a turn has to do with it, whatever it means.
+_HELD = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,18 @@ def _judge(candidate: Candidate, asked: Question, hint: TimeHint, share: float, 
     if hint.spells and at is not None:
         factors["time"] = _TIMED * hint.closeness(at.date())
     return Judged(candidate, factors)
+
+
+def fits(each: Judged, scale: tuple[float, float] | None) -> bool:
+    """Whether a turn has to do with the question at all, on a scale that does not depend on what else is stored; `scale` is
+    the model's."""
+    candidate = each.candidate
+    if candidate.has_file or candidate.words >= _HELD:
+        return True
+    if scale is None or candidate.cosine is None:
+        return False
+    strange, kin = scale
+    return candidate.words + (candidate.cosine - strange) / (kin - strange) >= 1
 
 
 def _meant_name(asked: Question, candidates: Iterable[Candidate]) -> str | None:

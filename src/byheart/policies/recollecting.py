@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind
@@ -12,7 +14,6 @@ from byheart.text.likeness import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import date
 
     from byheart.domain.recall import Question, Remembered
     from byheart.text.timewords import TimeHint
@@ -24,7 +25,7 @@ _KIND: dict[str, float] = {
     Kind.PREFERENCE: 0.03,
     Kind.NOTE: 0.0,
 }
-_WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0
+_WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED, _PHRASED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0, 0.5
 _USED = 0.005
 _FRESH_DAYS = 90
 _NONE: Mapping[str, int] = {}
@@ -34,7 +35,8 @@ _FITS, _SURELY = 1.0, 1.6
 _BY_WORDS, _WORDS_ALONE = 1.25, 3.3
 # Beside an answer that fits, others may fit less, but not much.
 _LEAST_SHARE, _FARTHER = 0.30, 0.10
-_SAME = 0.9
+_SAME, _IN_ORDER = 0.9, 0.8
+_TURNING = frozenset("not no never nor without don't doesn't isn't aren't can't cannot won't shouldn't mustn't".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,22 @@ def judged(
     says how often records were answers before."""
     share = meaning_share(len(asked.terms)) if any(each.meaning is not None for each in candidates) else 0.0
     named = normalised(asked.text)
+    if asked.quoted and any(each.has_phrase for each in candidates):
+        # What stands in quotes is looked for as it stands.
+        candidates = [each for each in candidates if each.has_phrase]
     every = [_judge(each, hint, share, named, today, uses.get(each.handle, 0)) for each in candidates]
+    if not asked.terms:
+        # Nothing but a time was asked for.
+        then = [each for each in every if hint.holds(each.candidate.day)]
+        then.sort(key=lambda each: (each.candidate.day or today, each.score), reverse=True)
+        return Verdict(tuple(_once(then)), True)
     best = max((_relevance(each, scale) for each in every), default=0.0)
     if best < _FITS:
         return Verdict((), True)
     most = max(each.candidate.words for each in every)
     nearest = max((each.candidate.cosine or 0.0 for each in every), default=0.0)
-    is_sure = best >= _SURELY
+    is_phrased = any(each.candidate.has_phrase for each in every)
+    is_sure = best >= _SURELY and not asked.is_vague and (is_phrased or not asked.quoted)
     # Beside a sure answer nothing is worth showing that is none itself.
     fitting = [
         each
@@ -98,17 +109,20 @@ def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: da
         "project": _HERE if each.is_local else 0.0,
         "recency": _NEW * math.exp(-max(0, (today - each.day).days) / _FRESH_DAYS) if each.day else 0.0,
     }
-    if each.key and named == each.key.casefold():
+    if named in (each.handle, each.key.casefold() if each.key else None):
         factors["named"] = _NAMED
+    if each.has_phrase:
+        factors["phrase"] = _PHRASED
     if hint.spells and each.day is not None:
-        factors["time"] = _TIMED * hint.closeness(each.day)
+        # A note is from the day it was made, so the time that is asked for has an end.
+        factors["time"] = _TIMED if hint.holds(each.day) else _TIMED * hint.closeness(each.day) / 3
     return Judged(each, factors)
 
 
 def _relevance(each: Judged, scale: tuple[float, float] | None) -> float:
     """How much a record has to do with the question, on a scale that does not depend on what else is stored."""
     candidate = each.candidate
-    if "named" in each.factors:
+    if "named" in each.factors or candidate.has_phrase:
         return _SURELY
     if scale is None or candidate.cosine is None:
         return _WORDS_ALONE * candidate.words
@@ -118,23 +132,33 @@ def _relevance(each: Judged, scale: tuple[float, float] | None) -> float:
 
 def _is_worth_it(each: Judged, most: float, nearest: float) -> bool:
     candidate = each.candidate
-    if "named" in each.factors or (candidate.words and candidate.words >= _LEAST_SHARE * most):
+    if "named" in each.factors or candidate.has_phrase or (candidate.words and candidate.words >= _LEAST_SHARE * most):
         return True
     return candidate.cosine is not None and candidate.cosine >= nearest - _FARTHER
 
 
 def _once(found: Sequence[Judged]) -> list[Judged]:
-    """Each thing once: of records that say nearly the same, the best."""
+    """Each thing once: of records that say the same in nearly the same words, in the same order, the last."""
     kept: list[Judged] = []
-    bags: list[set[str]] = []
+    told: list[tuple[set[str], set[tuple[str, str]]]] = []
     for each in found:
-        bag = set(normalised(each.candidate.text).split())
-        least, most = _SAME * len(bag), len(bag) / _SAME
-        near = (other for other in bags if least <= len(other) <= most)
-        if not any(len(bag & other) / max(1, len(bag | other)) >= _SAME for other in near):
+        words = normalised(each.candidate.text).split()
+        bag, pairs = set(words), set(pairwise(words))
+        same = [place for place, other in enumerate(told) if _is_same(bag, pairs, *other)]
+        if not same:
             kept.append(each)
-            bags.append(bag)
+            told.append((bag, pairs))
+        elif (each.candidate.day or date.min) > (kept[same[0]].candidate.day or date.min):
+            kept[same[0]] = each
     return kept
+
+
+def _is_same(bag: set[str], pairs: set[tuple[str, str]], other: set[str], other_pairs: set[tuple[str, str]]) -> bool:
+    """Whether two texts differ by hardly a word, and not by one that turns a sentence round."""
+    if not _SAME * len(bag) <= len(other) <= len(bag) / _SAME or not _TURNING.isdisjoint(bag ^ other):
+        return False
+    alike = len(bag & other) / max(1, len(bag | other))
+    return alike >= _SAME and len(pairs & other_pairs) >= _IN_ORDER * len(pairs | other_pairs)
 
 
 def reranked(found: Sequence[Judged], read: Sequence[float], share: float) -> tuple[Judged, ...]:

@@ -30,7 +30,11 @@ _PICTURES = re.compile(b"\xe2[\x98-\x9f]")
 _WORD = deferred("(?:\\w|[\u0300-\u036f\u0900-\u0dff])+")
 _LATIN = deferred(r"[\x00-\u024f]+")
 _QUOTED = deferred(r"[\"“”«»`]([^\"“”«»`\n]{2,200})[\"“”«»`]")
-_WHOLE = deferred(r"\w[\w./:@#\\-]*[./:@#\\_-]\w[\w./:@#\\-]*")
+# Words with joints in them, such as paths, versions and names in code.
+_JOINED = deferred(r"[\w./:@#\\-]+")
+# Behind a path: where in the file.
+_LINE = deferred(r":\d{1,7}(?::\d{1,5})?$")
+_JOINT = deferred(r"\w[./:@#\\_-]+\w")
 _FILE = deferred(r"[\w.@+-]*[\w-]\.[A-Za-z]\w{0,7}")
 _HUMP_BEGINS = deferred(r"[a-z0-9][A-Z]")
 _HUMP = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -44,6 +48,10 @@ STOP_WORDS = frozenset(
     "until up very s t don now d ll m re ve y".split()
 )
 _MOST_WORDS, _MOST_EXACT = 40, 8
+# Nobody asks with longer words, or at greater length.
+_LONGEST_WORD, _LONGEST = 200, 4_000
+# Words that name a sort of record without being its name.
+_SORTS = {"decide": "decision", "decided": "decision", "decisions": "decision", "learn": "learned", "learnt": "learned"}
 
 
 def spelled(text: str) -> str:
@@ -88,24 +96,37 @@ def humps(text: str, most: int = 60) -> str:
 
 def question(text: str) -> Question:
     """Take a question apart. Whatever it holds, none of it is taken for an operator."""
-    plain = text if text.isascii() else _lettered(text)
+    short = text[:_LONGEST]
+    plain = short if short.isascii() else _lettered(short)
     words: dict[str, None] = {}
     for match in _WORD.finditer(plain):
-        words.update(dict.fromkeys(_terms(match[0])))
+        if len(match[0]) <= _LONGEST_WORD:
+            words.update(dict.fromkeys(_terms(match[0])))
     words.update(dict.fromkeys(f'"{piece}"' for piece in humps(plain).casefold().split()))
-    kept = [word for word in words if word.strip('"') not in STOP_WORDS] or list(words)
-    phrases = [match[1] for match in _QUOTED.finditer(plain)]
-    phrases += [match[0] for match in _WHOLE.finditer(plain)]
+    telling = [word for word in words if word.strip('"') not in STOP_WORDS]
+    kept = telling or list(words)
+    kept += [f'"{_SORTS[word]}"' for each in telling if (word := each.strip('"')) in _SORTS]
+    quoted = [phrase for match in _QUOTED.finditer(plain) if (phrase := _phrase(match[1], least=1))]
+    joined = [found for match in _JOINED.finditer(plain) if (found := _joined(match[0]))]
+    phrases = [match[1] for match in _QUOTED.finditer(plain)] + joined
     exact = dict.fromkeys(phrase for each in phrases if (phrase := _phrase(each)))
     folded = plain.casefold()
     return Question(
         text=text,
-        terms=tuple(kept[:_MOST_WORDS]),
-        exact=tuple(list(exact)[:_MOST_EXACT]),
-        files=tuple(dict.fromkeys(_files(match[0] for match in _WHOLE.finditer(text))))[:_MOST_EXACT],
+        terms=tuple(dict.fromkeys(kept))[:_MOST_WORDS],
+        exact=tuple(exact)[:_MOST_EXACT],
+        quoted=tuple(dict.fromkeys(quoted))[:_MOST_EXACT],
+        files=tuple(dict.fromkeys(_files(joined)))[:_MOST_EXACT],
+        is_vague=not telling,
         of_me=bool(_ME.search(folded)),
         of_you=bool(_YOU.search(folded)),
     )
+
+
+def _joined(word: str) -> str:
+    """A word with joints within it, without those around it; empty where it has none, or is longer than any."""
+    bare = _LINE.sub("", word.strip("./:@#\\-"))
+    return bare if len(bare) <= _LONGEST_WORD and _JOINT.search(bare) else ""
 
 
 def _files(words: Iterable[str]) -> Iterator[str]:
@@ -136,7 +157,7 @@ def _terms(word: str) -> list[str]:
     return [f'"{piece}"' for piece in folded.split("_") if piece]
 
 
-def _phrase(text: str) -> str:
-    """Several words as they stand, one behind the other."""
+def _phrase(text: str, least: int = 2) -> str:
+    """Several words as they stand, one behind the other; empty where there are fewer than the least."""
     words = [word for piece in _WORD.findall(spelled(text)) for word in piece.casefold().split("_") if word]
-    return f'"{" ".join(words)}"' if len(words) > 1 else ""
+    return f'"{" ".join(words)}"' if len(words) >= least else ""

@@ -31,6 +31,10 @@ _ISO = deferred(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _DATE = deferred(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?({'|'.join(_MONTH)})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,? ((?:19|20)\d\d)\b)?"
 )
+_DATED = deferred(
+    rf"\b(?:in|on|since|before|after|until|during|from) (?:early |late |mid |the )?(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{'|'.join(_MONTH)})\b\.?"
+    r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? (?:19|20)\d\d\b)?"
+)
 _YEAR = deferred(r"\b(?:in|of|since|during|before|after|until|by) ((?:19|20)\d\d)\b")
 # Words that are also names of months need one of these before them, or a number beside them.
 _LEADS = deferred(r"\b(?:in|of|during|since|early|late|mid|on|last|this|before|after|until|by|from|to|and) $")
@@ -71,6 +75,10 @@ class TimeHint:
             return 0.0
         return max(each.closeness(day) for each in self.spells)
 
+    def holds(self, day: date | None) -> bool:
+        """Whether a day lies in one of the stretches."""
+        return day is not None and any(each.first <= day <= each.last for each in self.spells)
+
 
 def hint(question: str, today: date) -> TimeHint:
     """The time that a question speaks of, seen from a day."""
@@ -79,6 +87,14 @@ def hint(question: str, today: date) -> TimeHint:
         return TimeHint()
     spells = [*_relative(text, today), *_named(text, today), *_dates(text, today)]
     return TimeHint(tuple(spells))
+
+
+def timeless(question: str) -> str:
+    """A question without the words that say when: what is looked for in texts, which seldom say so themselves."""
+    text = question
+    for pattern in (_AGO, _PAST, _LAST, _NAMED, _ISO, _DATED):
+        text = pattern.sub(" ", text.casefold())
+    return text
 
 
 def _count(word: str | None) -> int:
@@ -100,7 +116,11 @@ def _relative(text: str, today: date) -> list[Spell]:
         if match[1] is None and match[0].startswith("last") and match[2] == "year":
             found.append(Spell(date(today.year - 1, 1, 1), date(today.year - 1, 12, 31), slack=30))
         else:
-            found.append(Spell(_before(today, days + days // 4), today, slack=max(2, days // 4)))
+            # "Last week" is the week before this one, or the seven days before this one: today is in neither.
+            is_one = match[1] is None and match[0].startswith(("last", "previous"))
+            until = _before(today, 1) if is_one else today
+            since = days + today.weekday() if is_one and match[2] == "week" else days + days // 4
+            found.append(Spell(_before(today, since), until, slack=max(2, days // 4)))
     return found
 
 

@@ -10,6 +10,7 @@ from byheart.adapters.embedders.shipped import EMBEDDER, RERANKER
 from byheart.adapters.embedders.weights import floats, loaded
 from byheart.adapters.embedders.wordpiece import WordPiece
 
+_LONGEST_READ, _LATIN_END = 1_000, "\u0250"
 _LONGEST, _LONGEST_PAIR, _LONGEST_QUESTION = 256, 320, 64
 
 
@@ -30,7 +31,20 @@ class BuiltinEmbedder:
             return []
         pieces = self._pieces
         tokens = [[pieces.start, *pieces.ids(text, _LONGEST - 2), pieces.end] for text in texts]
-        return [row.tobytes() for row in floats(self._bert.first(tokens))]
+        found = floats(self._bert.first(tokens))
+        for place, text in enumerate(texts):
+            if not _is_readable(text):
+                found[place] = 0
+        return [row.tobytes() for row in found]
+
+
+def _is_readable(text: str) -> bool:
+    """Whether most letters are ones that the model has learnt to read: to it, all Chinese sentences are alike, so they get a
+    vector that is near to none."""
+    if text.isascii():
+        return True
+    letters = [each for each in text[:_LONGEST_READ] if each.isalpha()]
+    return 2 * sum(each < _LATIN_END for each in letters) >= len(letters)
 
 
 class BuiltinReranker:

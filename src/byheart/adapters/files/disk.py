@@ -83,7 +83,8 @@ class DiskFiles:
     def stamp(self, place: Place) -> str:
         """What tells whether the file changed; empty where there is none."""
         found = self._status(place)
-        return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}" if found else ""
+        # A time of modification can be set back; that of the last change cannot.
+        return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}" if found else ""
 
     def _status(self, place: Place) -> os.stat_result | None:
         names = parts(place)

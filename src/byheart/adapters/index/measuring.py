@@ -30,10 +30,14 @@ class Term:
 class Words:
     """One word index."""
 
-    def __init__(self, db: sqlite3.Connection, table: str, weights: Sequence[float], budget: int) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, table: str, columns: Sequence[str], weights: Sequence[float], budget: int
+    ) -> None:
         # Rows that a question may touch, each at a microsecond or two. What is in more rows than that tells little about any.
         self._db, self._table, self._budget = db, table, budget
         self._weights = ", ".join(map(str, weights))
+        self._before = weights[columns.index("before")]
+        self._own = " ".join(name for name in columns if name != "before")
 
     def held(self, asked: Question, total: int) -> tuple[dict[int, float], list[Term]]:
         """How much of the question each row holds (0 nothing, 1 about all of it), and its terms, the rarest first."""
@@ -59,12 +63,22 @@ class Words:
         query = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?"
         for term, rows in known.items():
             share = _rarity(rows) / whole
+            own = {row for (row,) in self._db.execute(query, (f"{{{self._own}}} : {term}",))}
             for (row,) in self._db.execute(query, (term,)):
-                found[row] = found.get(row, 0.0) + share
+                # What was only said before it is another's.
+                found[row] = found.get(row, 0.0) + (share if row in own else share * self._before)
         for phrase in asked.exact:
             for (row,) in self._db.execute(query, (phrase,)):
                 found[row] = found.get(row, 0.0) + _PHRASE
         return found
+
+    def having(self, phrases: Sequence[str]) -> set[int]:
+        """The rows that hold all of these wordings themselves, as they stand."""
+        if not phrases:
+            return set()
+        query = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? LIMIT {self._budget}"
+        asked = " AND ".join(phrases)
+        return {row for (row,) in self._db.execute(query, (f"{{{self._own}}} : ({asked})",))}
 
     def _rows(self, term: str, total: int) -> int:
         # Rows come in order, so where the first few thousand end tells how many there are.

@@ -58,10 +58,16 @@ class NotebookIndex(Opened):
         with answering(self.path), changing(self._db):
             records.restamp(self._db, path, stamp)
 
-    def recollected(self, asked: Question, pages: Sequence[str], meaning: Meaning | None) -> list[Remembered]:
-        """Records that may answer a question."""
+    def recollected(
+        self,
+        asked: Question,
+        pages: Sequence[str],
+        meaning: Meaning | None,
+        days: Sequence[tuple[int, int]] = (),
+    ) -> list[Remembered]:
+        """Records that may answer a question; `days` are stretches of time that it speaks of."""
         with answering(self.path):
-            return records.found(self._db, asked, pages, meaning, self._matrix(keeping.RECORDS, meaning))
+            return records.found(self._db, asked, pages, meaning, self._matrix(keeping.RECORDS, meaning), days)
 
     def generation(self) -> int:
         """A number that changes with every vector that comes or goes."""

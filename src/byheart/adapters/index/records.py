@@ -12,6 +12,7 @@ from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.ports import Extent
 from byheart.domain.recall import Item, Meaning, Question, Remembered
 from byheart.domain.records import Confidence, Kind, Record, Scope
+from byheart.domain.values import replace
 from byheart.text.questions import spelled
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
     from byheart.adapters.index.vectors import Matrix
 
-_WEIGHTS = (1.0, 0.5, 1.0)
-_BY_WORDS, _BY_MEANING, _NARROW = 60, 60, 4_000
+# What stood before a record is worth little: it is said of another.
+_WEIGHTS = (1.0, 0.2, 1.0)
+_HEAVIEST = 1_000_000
+_COLUMNS = ("text", "before", "meta")
+_BY_WORDS, _BY_MEANING, _NARROW, _BY_DAY = 60, 60, 4_000, 40
 # A large notebook is searched as fast as a small one, by its rarer words.
 _MANY, _MANY_ROWS, _FEW_ROWS = 30_000, 15_000, 2_500
 _LIGHT = "n, handle, page, line, text, kind, key, weight, confidence, is_unsure, is_local, day"
@@ -36,8 +40,10 @@ def stamps(db: sqlite3.Connection) -> dict[str, str]:
 
 def extent_of(db: sqlite3.Connection, path: str) -> Extent | None:
     """How much of a file was taken in; None where it is not to be gone on with."""
-    row = db.execute("SELECT size, digest, lines FROM page WHERE path = ?", (path,)).fetchone()
-    return Extent(*row) if row is not None and row[0] is not None else None
+    row = db.execute("SELECT size, digest, lines, hidden FROM page WHERE path = ?", (path,)).fetchone()
+    if row is None or row[0] is None:
+        return None
+    return Extent(row[0], row[1], row[2], tuple(row[3].split()))
 
 
 def last(db: sqlite3.Connection, path: str, most: int) -> list[Item]:
@@ -76,10 +82,9 @@ def restamp(db: sqlite3.Connection, path: str, stamp: str) -> None:
 
 
 def _go_to(db: sqlite3.Connection, page: int, stamp: str, extent: Extent | None) -> None:
-    size, digest, lines = (extent.size, extent.digest, extent.lines) if extent else (None, None, None)
-    db.execute(
-        "UPDATE page SET stamp = ?, size = ?, digest = ?, lines = ? WHERE n = ?", (stamp, size, digest, lines, page)
-    )
+    told = (extent.size, extent.digest, extent.lines, " ".join(extent.hidden)) if extent else (None, None, None, None)
+    query = "UPDATE page SET stamp = ?, size = ?, digest = ?, lines = ?, hidden = ? WHERE n = ?"
+    db.execute(query, (stamp, *told, page))
 
 
 def put(db: sqlite3.Connection, path: str, stamp: str, items: Sequence[Item], extent: Extent | None = None) -> int:
@@ -131,7 +136,7 @@ def _add(db: sqlite3.Connection, page: int, fresh: Iterable[tuple[Item, str]]) -
 def _row(place: int, page: int, item: Item, body: str) -> tuple[object, ...]:
     record = item.record
     return (
-        place, page, item.handle, item.line, item.text, item.before, item.meta, record.kind.value, record.key, record.weight,
+        place, page, item.handle, item.line, item.text, item.before, item.meta, record.kind.value, record.key, max(-_HEAVIEST, min(_HEAVIEST, record.weight)),
         record.confidence.rank if record.confidence else None, record.needs_confirmation, item.scope == Scope.LOCAL,
         item.at.toordinal() if item.at else None, body,
     )  # fmt: skip
@@ -145,9 +150,15 @@ def _drop(db: sqlite3.Connection, rows: Iterable[int]) -> None:
 
 
 def found(
-    db: sqlite3.Connection, asked: Question, pages: Sequence[str], meaning: Meaning | None, matrix: Matrix | None
+    db: sqlite3.Connection,
+    asked: Question,
+    pages: Sequence[str],
+    meaning: Meaning | None,
+    matrix: Matrix | None,
+    days: Sequence[tuple[int, int]] = (),
 ) -> list[Remembered]:
-    """Records of these files that may answer, with how much of the question each holds. In no order."""
+    """Records of these files that may answer, with how much of the question each holds. In no order. `days` are stretches of
+    time that are asked for, as ordinals."""
     numbers = {
         row[0]: row[1]
         for row in db.execute(f"SELECT n, path FROM page WHERE path IN ({', '.join('?' * len(pages))})", tuple(pages))
@@ -155,8 +166,9 @@ def found(
     if not numbers:
         return []
     total = int(db.execute("SELECT coalesce(max(n), 0) FROM record").fetchone()[0])
-    words = Words(db, "record_words", _WEIGHTS, _FEW_ROWS if total > _MANY else _MANY_ROWS)
+    words = Words(db, "record_words", _COLUMNS, _WEIGHTS, _FEW_ROWS if total > _MANY else _MANY_ROWS)
     held, _ = words.held(asked, total)
+    phrased = words.having(asked.quoted)
     everything = len(numbers) == db.execute("SELECT count(*) FROM page").fetchone()[0]
     near = matrix.near(meaning.vector, _BY_MEANING if everything else _NARROW) if matrix and meaning else None
     rows = _rows(db, numbers, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)
@@ -165,10 +177,25 @@ def found(
         known = {row[0] for row in rows}
         rows += _rows(db, numbers, [row for row in near.rows.tolist() if row not in known], _BY_MEANING)
         mean = near.mean
+    known = {row[0] for row in rows}
+    others = [*phrased, *_elsewhere(db, asked.text, days)]
+    rows += _rows(db, numbers, [row for row in dict.fromkeys(others) if row not in known], _BY_WORDS)
     cosines = matrix.cosines(meaning.vector, [row[0] for row in rows]) if matrix and meaning else {}
     if cosines:
         best = max(cosines.values())
-    return [_remembered(row, numbers, held, cosines, best, mean) for row in rows]
+    return [
+        replace(each, has_phrase=each.row in phrased) if phrased else each
+        for each in (_remembered(row, numbers, held, cosines, best, mean) for row in rows)
+    ]
+
+
+def _elsewhere(db: sqlite3.Connection, text: str, days: Sequence[tuple[int, int]]) -> list[int]:
+    """Records that are asked for by their handle, or by when they are from; the last first."""
+    rows = db.execute("SELECT n FROM record WHERE handle = ?", (text.strip(),)).fetchall() if len(text) < 40 else []
+    for first, last in days:
+        query = "SELECT n FROM record WHERE day BETWEEN ? AND ? ORDER BY day DESC, n DESC LIMIT ?"
+        rows += db.execute(query, (first, last, _BY_DAY)).fetchall()
+    return [row[0] for row in rows]
 
 
 def _remembered(
@@ -234,14 +261,19 @@ def due(db: sqlite3.Connection, model: str, most: int) -> list[tuple[int, str]]:
     """Records that have no vector of this model, with the text that stands for each: what sort it is, its key, when."""
     known = db.execute("SELECT records_upto FROM model WHERE name = ?", (model,)).fetchone()
     rows = db.execute(
-        "SELECT r.n, r.kind, r.day, r.text FROM record r WHERE r.n > ? AND NOT EXISTS (SELECT 1 FROM vector v "
+        "SELECT r.n, r.kind, r.day, r.key, r.text FROM record r WHERE r.n > ? AND NOT EXISTS (SELECT 1 FROM vector v "
         "JOIN model m ON m.n = v.model WHERE v.shelf = ? AND v.item = r.n AND m.name = ?) ORDER BY r.n DESC LIMIT ?",
         (known[0] if known else 0, RECORDS, model, most),
     )
     return [
-        (own, f"{f'[{date.fromordinal(day):%-d %B %Y}] ' if day else ''}{kind}: {text}")
-        for own, kind, day, text in rows
+        (own, f"{f'[{date.fromordinal(day):%-d %B %Y}] ' if day else ''}{kind}: {_topic(key)}{text}")
+        for own, kind, day, key, text in rows
     ]
+
+
+def _topic(key: str | None) -> str:
+    """What a person filed a record under: "I prefer pnpm" alone says little about tools."""
+    return f"{key.replace('.', ' ').replace('-', ' ')}: " if key and "." in key and "|" not in key else ""
 
 
 def settled(db: sqlite3.Connection, model: str) -> None:

@@ -16,7 +16,7 @@ from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-VERSION = 4
+VERSION = 6
 # An index that is gone with the process, for when none can be kept.
 MEMORY = ":memory:"
 # Marks belong to the letters before them.
@@ -56,7 +56,7 @@ CREATE TABLE vector(
 CREATE TABLE unvector(seq INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, item INTEGER NOT NULL);
 CREATE TRIGGER vector_gone AFTER DELETE ON vector BEGIN INSERT INTO unvector(shelf, item) VALUES(old.shelf, old.item); END;
 CREATE TRIGGER turn_gone AFTER DELETE ON turn BEGIN DELETE FROM vector WHERE shelf = 1 AND item = old.n; END;
-CREATE TABLE page(n INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, size INTEGER, digest TEXT, lines INTEGER);
+CREATE TABLE page(n INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, size INTEGER, digest TEXT, lines INTEGER, hidden TEXT);
 CREATE TABLE record(
   n INTEGER PRIMARY KEY, page INTEGER NOT NULL, handle TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL, before TEXT NOT NULL,
   meta TEXT NOT NULL, kind TEXT NOT NULL, key TEXT, weight INTEGER NOT NULL, confidence INTEGER, is_unsure INTEGER NOT NULL,
@@ -64,6 +64,7 @@ CREATE TABLE record(
 );
 CREATE INDEX record_page ON record(page, line);
 CREATE INDEX record_handle ON record(handle);
+CREATE INDEX record_day ON record(day);
 CREATE VIRTUAL TABLE record_words USING fts5(text, before, meta, content='', tokenize="@");
 CREATE TRIGGER record_gone AFTER DELETE ON record BEGIN DELETE FROM vector WHERE shelf = 2 AND item = old.n; END;
 CREATE TABLE model(n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, width INTEGER NOT NULL, upto INTEGER NOT NULL DEFAULT 0, records_upto INTEGER NOT NULL DEFAULT 0);
@@ -225,7 +226,7 @@ def answering(path: str) -> Iterator[None]:
         text = str(error)
         if "locked" in text or "busy" in text:
             raise Busy(f"{path} is being written by another process; try again") from None
-        if "malformed" in text or "corrupt" in text:
+        if any(word in text for word in ("malformed", "corrupt", "no such table", "no such column", "has no column")):
             _discarded(path, text)
         raise Unwritable(path, text, "free space or make the folder writable, then try again") from None
     except (sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.NotSupportedError) as error:

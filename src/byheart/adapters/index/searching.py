@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from byheart.adapters.index.vectors import Matrix
 
 # What a word is worth in a turn's own text, in what it ran and met, in what was said before it, in name and date.
+_COLUMNS = ("text", "work", "before", "meta")
 _WEIGHTS = (1.0, 0.6, 0.5, 1.0)
 _BY_WORDS, _BY_MEANING, _NARROW = 400, 200, 2_000
 _BY_FILE, _TOUCHING = 60, 2_000
@@ -31,7 +32,7 @@ def turns(
 ) -> list[Candidate]:
     """Turns that may answer, each with how much of the question it holds. In no order."""
     total = int(db.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0])
-    words = Words(db, "turn_words", _WEIGHTS, _TOUCHED)
+    words = Words(db, "turn_words", _COLUMNS, _WEIGHTS, _TOUCHED)
     held, terms = words.held(asked, total)
     near = matrix.near(meaning.vector, _BY_MEANING if which == Which() else _NARROW) if matrix and meaning else None
     rows = _rows(db, which, sorted(held, key=held.__getitem__, reverse=True), _BY_WORDS)

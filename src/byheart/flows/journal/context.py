@@ -187,6 +187,9 @@ def _experiences(desk: Desk, last_message: str, told: _Told) -> list[Section]:
     """What was lived through and has to do with what the user said last."""
     from byheart.flows import experiences
 
+    if not desk.journal.experience_store_enabled:
+        told.notes.append("no experiences are told: none are kept (journal.experience_store_enabled)")
+        return []
     try:
         text = experiences.block(desk, last_message, list(desk.roots))
     except ByheartError as error:

@@ -26,11 +26,12 @@ _READ = 500
 
 @dataclass(frozen=True, slots=True)
 class SessionHits:
-    """A session with the turns in it that fit, best first."""
+    """A session with the turns in it that fit, best first. `fits` is False where it is only the nearest of what there is."""
 
     session: Session
     score: float
     turns: tuple[FoundTurn, ...]
+    fits: bool = True
 
 
 def ranked(shelf: Shelf, minds: Minds, words: str, which: Which, now: datetime, *, deep: bool = False) -> list[Judged]:
@@ -71,7 +72,9 @@ def search(
             )
             for each in group.turns[:3]
         )
-        found.append(SessionHits(turns[0].session, round(group.score, 4), turns))
+        scale = minds.embedder.scale if minds.embedder is not None else None
+        fits = any(recalling.fits(each, scale) for each in group.turns[:3])
+        found.append(SessionHits(turns[0].session, round(group.score, 4), turns, fits))
     return found
 
 

@@ -32,6 +32,10 @@ def run(arguments: list[str]) -> int:
         # The reader went away (head, a closed pager); keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        sys.stderr.write(f"byheart: reading or writing failed: {error.strerror or error}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 5
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is left becomes a message

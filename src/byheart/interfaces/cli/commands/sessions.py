@@ -228,6 +228,8 @@ def search(
     if as_object:
         frame.put(found)
     else:
+        if found and not any(hits.fits for hits in found):
+            frame.note("byheart: nothing surely fits; these come nearest")
         for hits in found:
             session = hits.session
             frame.say(
