@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from _thread import allocate_lock
 from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from byheart.domain.errors import ByheartError
@@ -42,7 +42,7 @@ class Cache(Generic[Answer]):
     def __init__(self, entries: int, size: int, seconds: float, clock: Callable[[], float]) -> None:
         self._most, self._largest, self._seconds, self._clock = entries, size, seconds, clock
         self._kept: OrderedDict[Hashable, tuple[float, int, Answer]] = OrderedDict()
-        self._lock = Lock()
+        self._lock = allocate_lock()
         self.use = Use()
 
     def get(self, key: Hashable, make: Callable[[], Answer], measure: Callable[[Answer], int]) -> Answer:

@@ -38,8 +38,10 @@ _JOINT = deferred(r"\w[./:@#\\_-]+\w")
 _FILE = deferred(r"[\w.@+-]*[\w-]\.[A-Za-z]\w{0,7}")
 _HUMP_BEGINS = deferred(r"[a-z0-9][A-Z]")
 _HUMP = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ME = deferred(r"\b(?:i|my|me|mine|i'm|i've|i'd|myself)\b")
-_YOU = deferred(r"\b(?:you|your|yours|assistant|agent)\b")
+_ME = frozenset("i my me mine i'm i've i'd myself".split())
+_YOU = frozenset("you your yours assistant agent".split())
+# Patterns take longer to make than most questions to read, so each is made only for what it could be in.
+_QUOTES, _JOINTS, _AROUND = '"“”«»`', "./:@#\\_-", '.,;:!?()[]{}"“”«»`'
 STOP_WORDS = frozenset(
     "a an and are as at be been but by can could did do does for from had has have he her him his how i if in into is it "
     "its me my of on or our she should so than that the their them then there these they this to was we were what when "
@@ -79,6 +81,8 @@ def humps(text: str, most: int = 60) -> str:
     """The words that camelCase names are made of; other names come apart by themselves."""
     found: dict[str, None] = {}
     after = 0
+    if text.islower():
+        return ""
     for match in _HUMP_BEGINS.finditer(text):
         start, end = match.span()
         if start < after:
@@ -106,11 +110,14 @@ def question(text: str) -> Question:
     telling = [word for word in words if word.strip('"') not in STOP_WORDS]
     kept = telling or list(words)
     kept += [f'"{_SORTS[word]}"' for each in telling if (word := each.strip('"')) in _SORTS]
-    quoted = [phrase for match in _QUOTED.finditer(plain) if (phrase := _phrase(match[1], least=1))]
-    joined = [found for match in _JOINED.finditer(plain) if (found := _joined(match[0]))]
-    phrases = [match[1] for match in _QUOTED.finditer(plain)] + joined
+    cited = [match[1] for match in _QUOTED.finditer(plain)] if any(each in plain for each in _QUOTES) else []
+    quoted = [phrase for each in cited if (phrase := _phrase(each, least=1))]
+    joined = []
+    if any(each in plain for each in _JOINTS):
+        joined = [found for match in _JOINED.finditer(plain) if (found := _joined(match[0]))]
+    phrases = cited + joined
     exact = dict.fromkeys(phrase for each in phrases if (phrase := _phrase(each)))
-    folded = plain.casefold()
+    said = {word.strip(_AROUND) for word in plain.casefold().split()}
     return Question(
         text=text,
         terms=tuple(dict.fromkeys(kept))[:_MOST_WORDS],
@@ -118,8 +125,8 @@ def question(text: str) -> Question:
         quoted=tuple(dict.fromkeys(quoted))[:_MOST_EXACT],
         files=tuple(dict.fromkeys(_files(joined)))[:_MOST_EXACT],
         is_vague=not telling,
-        of_me=bool(_ME.search(folded)),
-        of_you=bool(_YOU.search(folded)),
+        of_me=not _ME.isdisjoint(said),
+        of_you=not _YOU.isdisjoint(said),
     )
 
 
