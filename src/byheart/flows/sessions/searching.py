@@ -17,7 +17,7 @@ from byheart.text.questions import question
 from byheart.text.timewords import hint
 
 # Vectors are made a few at a time: what is done stays done.
-_AT_ONCE = 64
+_AT_ONCE = 32
 _READ_CLOSELY = 20
 _DEEP_SHARE = 0.6
 _SNIPPET = 200
@@ -104,7 +104,7 @@ def embed(shelf: Shelf, minds: Minds, seconds: float, progress: Progress | None 
     while some := shelf.index.unembedded(embedder.id, 20_000):
         for start in range(0, len(some), _AT_ONCE):
             if progress:
-                progress(done, done + len(some) - start, "vectors")
+                progress(done, done + len(some) - start, embedder.id)
             part = some[start : start + _AT_ONCE]
             vectors = minds.vectors([text for _, text in part])
             if vectors is None:
