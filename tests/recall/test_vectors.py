@@ -45,6 +45,7 @@ def test_the_nearest_is_found_whatever_came_and_went(
     many: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_MANY", many)
+    monkeypatch.setattr(vectors, "_WORTH_A_FILE", many)
     path = str(tmp_path / "index.db")
     index, dice = NotebookIndex(path), random.Random(1)
     pages = {"/a": list(range(1, 60)), "/b": list(range(100, 140))}
@@ -72,6 +73,7 @@ def test_the_nearest_is_found_whatever_came_and_went(
 
 def test_a_file_of_vectors_that_is_broken_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "_MANY", 20)
+    monkeypatch.setattr(vectors, "_WORTH_A_FILE", 20)
     path = str(tmp_path / "index.db")
     put(NotebookIndex(path), "/a", list(range(1, 60)))
     side = tmp_path / "index.db-vectors-2"

@@ -86,7 +86,11 @@ class Files(Protocol):
 
 
 class Scanner(Protocol):
-    """Finds what must not be stored, and blanks it out of texts that leave the store."""
+    """Finds what must not be stored, and blanks it out of texts that leave the store. `fingerprint` is another when its rules
+    are others."""
+
+    @property
+    def fingerprint(self) -> str: ...
 
     def findings(self, text: str) -> list[Finding]: ...
 

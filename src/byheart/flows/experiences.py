@@ -337,7 +337,7 @@ def _synced(desk: Desk, index: RecordIndex, scope: Scope) -> str:
 
 
 def _stamp(desk: Desk, shelf: Shelf, secret: _Secrets) -> str:
-    return f"{desk.files.stamp(shelf.experiences)} {secret.digest}"
+    return f"{desk.files.stamp(shelf.experiences)} {secret.digest} {desk.scanner.fingerprint}"
 
 
 def _item(desk: Desk, scope: Scope, entry: Experience) -> Item:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ARCHIVE = "#archive"
 _BEFORE = 300
+_ARCHIVED = "journal-archive.md"
 # How far back the record before another one of the same session may stand.
 _REACH = 50
 # So many new records get their vectors before an answer; more are given theirs by and by.
@@ -111,7 +112,7 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
             place = desk.roots[scope].documents[name]
             path = str(place)
             try:
-                stamp = desk.files.stamp(place)
+                stamp = _stamp(desk, place)
                 if stamp and known.get(path) == stamp:
                     taken.pages.append(path)
                     grown = [] if name == JOURNAL else None
@@ -121,7 +122,7 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
                 if only_look:
                     taken.is_behind = True
                     return
-                if name == JOURNAL and not known.get(path, _WRONG).endswith(_WRONG):
+                if name == JOURNAL and _may_grow(known.get(path, _WRONG), stamp):
                     grown = _grown(desk, index, scope, place, stamp)
             except (Unreadable, Unnatural) as error:
                 taken.problems.append(
@@ -134,6 +135,17 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
                 taken.problems += wrong
             taken.pages.append(path)
         _archive(desk, index, scope, known, taken, None if only_look else grown, only_look=only_look)
+
+
+def _may_grow(known: str, stamp: str) -> bool:
+    """Whether a file may have got lines at its end and nothing else: it was sound, and looked through by the same rules."""
+    return not known.endswith(_WRONG) and known.rpartition("/")[2] == stamp.rpartition("/")[2]
+
+
+def _stamp(desk: Desk, place: Place) -> str:
+    """What tells whether a file has to be taken in again: it changed, or the rules about what must not be in the index did."""
+    stamp = desk.files.stamp(place)
+    return f"{stamp}/{desk.scanner.fingerprint}" if stamp else ""
 
 
 def _vanished(desk: Desk, index: RecordIndex) -> int:
@@ -212,13 +224,15 @@ def _archive(
     journal = desk.roots[scope].documents[JOURNAL]
     path = f"{journal}{ARCHIVE}"
     archive = stamp = None
-    if desk.files.size(journal):
+    chosen = desk.journal.memory_archive_path
+    is_there = chosen or path in known or desk.files.size(desk.roots[scope].own(_ARCHIVED)) is not None
+    if is_there and desk.files.size(journal):
         # Most journals have no archive; then nobody pays for the journal's modules.
         from byheart.flows.journal.shelf import shelf_of
 
         archive = shelf_of(desk, desk.roots[scope]).archive
         try:
-            stamp = desk.files.stamp(archive)
+            stamp = _stamp(desk, archive)
         except (Unreadable, Unnatural):
             return
     if not stamp:

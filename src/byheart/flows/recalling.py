@@ -9,7 +9,7 @@ from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
 from byheart.flows import indexing, using
-from byheart.flows.desk import JOURNAL, Desk, without_secrets
+from byheart.flows.desk import JOURNAL, Desk
 from byheart.policies import recollecting
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
@@ -95,7 +95,7 @@ def _found(
     days = [(each.first.toordinal(), each.last.toordinal()) for each in time.spells]
     candidates = index.recollected(asked, pages, meaning, days)
     scale = meaning.scale if meaning else None
-    verdict = recollecting.judged(asked, time, candidates, today, scale, using.counts(desk))
+    verdict = recollecting.judged(asked, time, candidates, today, scale, using.counts(desk), most)
     found = verdict.found
     if deep and found and minds.reranker is not None:
         first = found[:_READ_CLOSELY]
@@ -118,7 +118,8 @@ def _found(
         if (item := items.get(each.candidate.row)) is not None
     ]
     return Listing(
-        hits=tuple(without_secrets(desk, hits)),
+        # Clean: what is in the index was looked through on its way in, by the rules that are in force now.
+        hits=tuple(hits),
         is_sure=verdict.is_sure,
         missing=minds.missing,
     )

@@ -28,6 +28,8 @@ _KIND: dict[str, float] = {
 _WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _TIMED, _NAMED, _PHRASED = 0.01, 0.02, -0.05, 0.02, 0.03, 0.2, 1.0, 0.5
 _USED = 0.005
 _FRESH_DAYS = 90
+# As many as are read closely, where somebody wants that.
+_READ_CLOSELY = 20
 _NONE: Mapping[str, int] = {}
 # From here on words and nearness together say that a record has to do with a question, and that it surely does. Words count in
 # full only where the meaning is not that of a stranger.
@@ -66,9 +68,10 @@ def judged(
     today: date,
     scale: tuple[float, float] | None,
     uses: Mapping[str, int] = _NONE,
+    most: int = 100,
 ) -> Verdict:
     """What fits; nothing where nothing has to do with the question. `scale` is the model's, None where words were all; `uses`
-    says how often records were answers before."""
+    says how often records were answers before; no more than `most` are wanted, or a few more for reading closely."""
     share = meaning_share(len(asked.terms)) if any(each.meaning is not None for each in candidates) else 0.0
     named = normalised(asked.text)
     if asked.quoted and any(each.has_phrase for each in candidates):
@@ -79,11 +82,11 @@ def judged(
         # Nothing but a time was asked for.
         then = [each for each in every if hint.holds(each.candidate.day)]
         then.sort(key=lambda each: (each.candidate.day or today, each.score), reverse=True)
-        return Verdict(tuple(_once(then)), True)
+        return Verdict(tuple(_once(then, most)), True)
     best = max((_relevance(each, scale) for each in every), default=0.0)
     if best < _FITS:
         return Verdict((), True)
-    most = max(each.candidate.words for each in every)
+    held = max(each.candidate.words for each in every)
     nearest = max((each.candidate.cosine or 0.0 for each in every), default=0.0)
     is_phrased = any(each.candidate.has_phrase for each in every)
     is_sure = best >= _SURELY and not asked.is_vague and (is_phrased or not asked.quoted)
@@ -91,9 +94,9 @@ def judged(
     fitting = [
         each
         for each in every
-        if _is_worth_it(each, most, nearest) and not (is_sure and _relevance(each, scale) < _FITS)
+        if _is_worth_it(each, held, nearest) and not (is_sure and _relevance(each, scale) < _FITS)
     ]
-    found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.line)))
+    found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.line)), most)
     return Verdict(tuple(found), is_sure)
 
 
@@ -137,7 +140,7 @@ def _is_worth_it(each: Judged, most: float, nearest: float) -> bool:
     return candidate.cosine is not None and candidate.cosine >= nearest - _FARTHER
 
 
-def _once(found: Sequence[Judged]) -> list[Judged]:
+def _once(found: Sequence[Judged], most: int) -> list[Judged]:
     """Each thing once: of records that say the same in nearly the same words, in the same order, the last."""
     kept: list[Judged] = []
     told: list[tuple[set[str], set[tuple[str, str]]]] = []
@@ -146,6 +149,8 @@ def _once(found: Sequence[Judged]) -> list[Judged]:
         bag, pairs = set(words), set(pairwise(words))
         same = [place for place, other in enumerate(told) if _is_same(bag, pairs, *other)]
         if not same:
+            if len(kept) >= max(most, _READ_CLOSELY):
+                break
             kept.append(each)
             told.append((bag, pairs))
         elif (each.candidate.day or date.min) > (kept[same[0]].candidate.day or date.min):

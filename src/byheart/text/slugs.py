@@ -29,12 +29,12 @@ def slug(text: str, *, most: int = 40, joint: str = "-") -> str:
 
 def content_digest(text: str) -> str:
     """SHA-256 of the text as UTF-8: what a file that holds exactly this text is compared by."""
-    return str(_sha256()(text.encode("utf-8", "surrogatepass")).hexdigest())
+    return str(sha256()(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
 def short_digest(*parts: str) -> str:
     """Eight hexadecimal digits that stand for these texts."""
-    return str(_sha256()("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest())[:8]
+    return str(sha256()("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest())[:8]
 
 
 def uuid_of(digits: str) -> str:
@@ -44,7 +44,7 @@ def uuid_of(digits: str) -> str:
 
 
 @cache
-def _sha256() -> Any:
+def sha256() -> Any:
     """The interpreter's own: the library that brings a faster one takes three milliseconds to load."""
     try:
         from _sha2 import sha256  # type: ignore[import-not-found]

@@ -19,11 +19,13 @@ from byheart.adapters.files.containment import (
 from byheart.domain.errors import Busy, Conflict, Unreadable, Unwritable
 from byheart.domain.ports import Extent, Snapshot
 from byheart.domain.roots import Place, Root
+from byheart.text import slugs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TEMPORARY = ".byheart-"
+_SMALL = 1 << 16
 _SUFFIX = ".tmp"
 # Our own log and tombstones have a limit of their own, which no setting lowers.
 _OWN_BYTES = 500_000_000
@@ -289,7 +291,9 @@ class DiskFiles:
 
 
 def _sha256(content: bytes | memoryview = b"") -> Any:
-    # Not every command reads a file whole.
+    if 0 < len(content) < _SMALL:
+        return slugs.sha256()(content)
+    # Faster, but for a small file not by what it takes to load.
     import hashlib
 
     return hashlib.sha256(content)

@@ -22,6 +22,8 @@ _ROWS = 4_096
 # From here on a first look at the signs alone picks whom to compare in full, and the matrix is kept in a file as well, which
 # is mapped into memory instead of being read row by row.
 _MANY = 30_000
+# From here on a file that is mapped is faster to open than rows are to read.
+_WORTH_A_FILE = 1_500
 _PICKED = 2_000
 _FEWEST_SPARE = 256
 _MAGIC = b"BHVECTOR"
@@ -245,6 +247,6 @@ def synced(
         while some := rows.fetchmany(_ROWS):
             matrix.take([(item, value) for _, item, value in some])
         matrix.added = added
-    if path and matrix.size > _MANY and matrix.size - matrix.saved > matrix.size // 8:
+    if path and matrix.size > _WORTH_A_FILE and matrix.size - matrix.saved > matrix.size // 8:
         matrix.save(path, model)
     return matrix

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from byheart.text.slugs import short_digest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,6 +50,11 @@ class Engine:
         self._common = [rule for rule in rules if any(hint in _EVERYDAY for hint in rule.hints)]
         self._common_names = frozenset(rule.name for rule in self._common)
         self._scans = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all rules, as far as they are written down."""
+        return short_digest(*(f"{rule.name} {rule.pattern}" for rule in self._rules))
 
     def matches(self, text: str) -> Iterator[tuple[Rule, int, int]]:
         """Each match as rule and the span of its secret, in bytes of the UTF-8 text."""

@@ -36,6 +36,11 @@ class RuleScanner:
         self._instructions = Engine(instruction_rules())
         self._commands = Engine(command_rules())
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells these rules from others."""
+        return self._secrets.fingerprint
+
     def secrets(self, text: str) -> list[Finding]:
         """Secrets and sensitive personal details, each at most once for a rule and a line."""
         return _located(text, self._secrets.matches(text), "secret")
