@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.domain.errors import ByheartError
+from byheart.domain.results import Finding
 from byheart.flows.asking import Request
 from byheart.testing import Bench
 from byheart.text.questions import question
+from byheart.wiring import Surroundings, open_memory
 from tests.conftest import Cli
 
 WORDS = ("recall.embedder=none",)
@@ -262,3 +265,28 @@ def test_a_full_disk_behind_the_output_is_said_so(cli: Cli, bench: Bench) -> Non
     bench.memory.journal().append({"text": "the crane is green"})
     done = cli("recall", "crane", under=("sh", "-c", 'exec "$@" > /dev/full', "sh"))
     assert done.code == 5 and "internal error" not in done.err
+
+
+class Lenient(RuleScanner):
+    """The scanner of an earlier version, which did not know this sort of credential."""
+
+    fingerprint = "earlier"
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:  # noqa: ARG002
+        return []
+
+    def secrets(self, text: str) -> list[Finding]:  # noqa: ARG002
+        return []
+
+
+def test_what_earlier_rules_let_in_is_looked_through_again(tmp_path: Path) -> None:
+    """Fails where the stamp of a notebook in the index does not say by which rules it was cleaned."""
+    bench = Bench(str(tmp_path), flags=WORDS)
+    bench.memory.journal().append({"text": "something to begin with"})
+    put_line(bench, id="a", text=f"the crane opens with {TOKEN} in the morning")
+    around = Surroundings(folder=bench.project, environment=bench.environment, flags=bench.flags)
+    earlier = open_memory(around, scanner=Lenient()).memory
+    assert TOKEN in earlier.recall("crane morning").hits[0].record.text
+    found = bench.memory.recall("crane morning").hits
+    assert found and TOKEN not in repr(found)
+    assert TOKEN.encode() not in Path(bench.home, "state", "index.db").read_bytes()

@@ -10,6 +10,8 @@ from byheart.domain.values import dataclass, field
 MAIN = "main"
 TURN_SUMMARY, NOTE, HEARTBEAT, LEARNED = "turn-summary", "note", "heartbeat", "learned"
 USER_PREFERENCE, DECISION, COMPACTION = "user-preference", "decision", "compaction"
+# Where lines go that leave MEMORY.md, unless another file is chosen.
+ARCHIVE = "journal-archive.md"
 
 
 class Sensitivity(StrEnum):

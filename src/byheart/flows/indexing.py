@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from byheart.domain import journal as journal_words
 from byheart.domain.errors import ByheartError, Unnatural, Unreadable
-from byheart.domain.journal import COMPACTION
 from byheart.domain.ports import Extent
 from byheart.domain.recall import Item
 from byheart.domain.records import Record, Scope, leaves
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 ARCHIVE = "#archive"
 _BEFORE = 300
-_ARCHIVED = "journal-archive.md"
 # How far back the record before another one of the same session may stand.
 _REACH = 50
 # So many new records get their vectors before an answer; more are given theirs by and by.
@@ -225,7 +224,7 @@ def _archive(
     path = f"{journal}{ARCHIVE}"
     archive = stamp = None
     chosen = desk.journal.memory_archive_path
-    is_there = chosen or path in known or desk.files.size(desk.roots[scope].own(_ARCHIVED)) is not None
+    is_there = chosen or path in known or desk.files.size(desk.roots[scope].own(journal_words.ARCHIVE)) is not None
     if is_there and desk.files.size(journal):
         # Most journals have no archive; then nobody pays for the journal's modules.
         from byheart.flows.journal.shelf import shelf_of
@@ -265,7 +264,7 @@ def _archive(
 
 def _kept_back(record: Record) -> bool:
     # Summaries hold a bit of everything and would win nearly every search; what they sum up is in the archive.
-    return record.origin is not None and (record.is_secret or record.origin.category == COMPACTION)
+    return record.origin is not None and (record.is_secret or record.origin.category == journal_words.COMPACTION)
 
 
 def _items(desk: Desk, found: Sequence[Hit], before: Iterable[Item], offset: int = 0) -> Iterator[Item]:

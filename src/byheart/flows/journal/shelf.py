@@ -9,7 +9,7 @@ from datetime import date, datetime
 
 from byheart.domain.documents import Document
 from byheart.domain.errors import BadSetting
-from byheart.domain.journal import moment, stamped
+from byheart.domain.journal import ARCHIVE, moment, stamped
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
@@ -17,7 +17,7 @@ from byheart.flows.desk import JOURNAL, Desk
 from byheart.text.jsonspans import unescaped
 from byheart.text.patterns import deferred
 
-ARCHIVE, STATE, EXPERIENCES = "journal-archive.md", "journal.json", "experience-store.json"
+STATE, EXPERIENCES = "journal.json", "experience-store.json"
 _DAILY = deferred(r"/memory/\d{4}-\d{2}-\d{2}\.md$")
 
 
