@@ -16,6 +16,7 @@ from byheart.domain.limits import Limits
 from byheart.domain.values import dataclass, fields
 
 if TYPE_CHECKING:
+    from byheart.domain.learning import LearningSettings
     from byheart.domain.sessions import Caps
 
 # importlib.resources would find it too, at the price of 20 ms of imports.
@@ -108,8 +109,27 @@ KEYS: dict[str, Rule] = {
     "sessions.file_bytes": Rule(kind=int, least=1_000, most=1_000_000_000_000),
     "sessions.document_bytes": Rule(kind=int, least=1_000, most=_LONG),
     "sessions.unpacked_bytes": Rule(kind=int, least=1_000, most=10 * _LONG),
+    # Whether anything is learnt unasked is the user's to say, not a clone's.
+    "learning.enabled": Rule(kind=bool, narrow="off"),
+    "learning.max_session_age_days": Rule(kind=float, least=0, most=36_500, narrow="lower"),
+    "learning.min_idle_hours": Rule(kind=float, least=0, most=8_760),
+    "learning.sessions_per_start": Rule(kind=int, least=1, most=100_000, narrow="lower"),
+    "learning.summary_tokens": Rule(kind=int, least=200, most=200_000, narrow="lower"),
+    "learning.scanned_sessions": Rule(kind=int, least=1, most=_MANY),
+    "learning.exclude": Rule(kind=str, form="projects' names or folders, separated by commas"),
+    "learning.extract_lease_seconds": Rule(kind=float, least=5, most=86_400),
+    "learning.consolidate_lease_seconds": Rule(kind=float, least=5, most=86_400),
+    "learning.retries": Rule(kind=int, least=1, most=100),
+    "learning.retry_seconds": Rule(kind=float, least=0, most=86_400),
+    "learning.retry_most_seconds": Rule(kind=float, least=0, most=604_800),
+    "learning.extracts": Rule(kind=int, least=1, most=4_096),
+    "learning.new_share": Rule(kind=float, least=0, most=1),
+    "learning.unused_days": Rule(kind=float, least=0, most=36_500),
+    "learning.session_characters": Rule(kind=int, least=10_000, most=_LONG),
+    "learning.backups": Rule(kind=int, least=1, most=100),
     "output.color": Rule(kind=str, choices=("auto", "always", "never")),
 }
+_LEARNING = tuple(key.partition(".")[2] for key in KEYS if key.startswith("learning."))
 _JOURNAL = tuple(each.name for each in fields(JournalSettings))
 
 
@@ -134,6 +154,12 @@ class Config:
             stale_days=int(number("check.stale_days")),
             lock_seconds=number("store.lock_seconds"),
         )
+
+    @property
+    def learning(self) -> LearningSettings:
+        from byheart.domain.learning import LearningSettings
+
+        return LearningSettings(**{name: self.values[f"learning.{name}"] for name in _LEARNING})  # type: ignore[arg-type]
 
     @property
     def journal(self) -> JournalSettings:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
     from byheart.domain.experiences import Learnt
     from byheart.domain.reports import Checkup
+    from byheart.flows.learning.library import Learning
     from byheart.flows.sessions.library import Sessions
     from byheart.flows.sessions.refresh import Progress
 
@@ -107,6 +108,33 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     scanner = RuleScanner()
     shelf = Shelf(sources=every, index=index, scanner=scanner, project_of=project_of)
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
+
+
+def learning(opened: Opened, around: Surroundings, every: Sessions | None = None) -> Learning:
+    """Learning of all projects. Raises Unwanted while memory is switched off."""
+    from byheart.adapters.queue.sqlite import SqliteQueue
+    from byheart.flows.learning.library import Learning
+
+    config = opened.config
+    queue = SqliteQueue(os.path.join(opened.home, "state", "state.db"), around.clock)
+    return Learning(
+        opened.memory.desk,
+        opened.home,
+        every or sessions(opened, around),
+        queue,
+        config.learning,
+        lambda name: config.origins[f"learning.{name}"] != "default",
+        _is_gone,
+    )
+
+
+def _is_gone(path: str) -> bool | None:
+    """Whether a transcript was taken away; None where its folder is not there either, as on a disk that is not mounted."""
+    plain = path.partition("#")[0]
+    if not plain or os.path.lexists(plain):
+        return False
+    above = os.path.dirname(plain)
+    return True if os.path.isdir(above) or os.path.isdir(os.path.dirname(above)) else None
 
 
 def learnt_of(opened: Opened, around: Surroundings) -> Sequence[Learnt]:

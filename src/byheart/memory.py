@@ -34,6 +34,11 @@ class Memory:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
+    @property
+    def desk(self) -> Desk:
+        """What all stories of this memory have at hand."""
+        return self._desk
+
     def journal(self, scope: Scope = Scope.LOCAL) -> MemoryStore:
         """The journal of a scope: append, read, hand over, keep up."""
         from byheart.flows.journal.store import MemoryStore

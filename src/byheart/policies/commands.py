@@ -154,6 +154,19 @@ def form_of(command: str) -> str:
     return core_of(command)[:LONGEST]
 
 
+def stem_of(form: str) -> str:
+    """A command with FILE in the place of the files it was given, and TEXT in the place of texts."""
+    kept: list[str] = []
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "TEXT", form)
+    for word in bare.split()[:30]:
+        path = "/" in word or re.search(r"\.\w{1,5}$|::", word)
+        is_file = kept and path and word != "./..." and "/bin/" not in word and not word.startswith("-")
+        shown = "FILE" if is_file else word
+        if not (kept and kept[-1] == shown in ("FILE", "TEXT")):
+            kept.append(shown)
+    return " ".join(kept)
+
+
 @lru_cache(maxsize=4096)
 def kind_of(command: str) -> str | None:
     """What a command is for, if that shows: by the program that one of its parts calls, not by words in its arguments."""

@@ -41,11 +41,20 @@ def troubles(placed: Sequence[Placed], now: datetime, stale_days: int) -> list[T
 
 def contradictions(placed: Sequence[Placed]) -> list[Trouble]:
     """Pairs of records that make opposing claims about one subject; of a row of changes of mind, each turn once."""
+    return _pairs(dict(_claims(each)) for each in placed)
+
+
+def opposing(texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Which of these texts, in the order they were said, oppose each other: the earlier one's place and the later one's."""
+    told = (dict.fromkeys(claims(text, lasting=True), text) for text in texts)
+    return [(each.other, each.at) for each in _pairs(told) if each.other is not None]
+
+
+def _pairs(every: Iterable[dict[Claim, str]]) -> list[Trouble]:
     exact: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
     wider: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
     found: dict[tuple[int, int], Trouble] = {}
-    for at, each in enumerate(placed):
-        fresh = dict(_claims(each))
+    for at, fresh in enumerate(every):
         for claim, sentence in fresh.items():
             topic = " ".join(sorted(claim.subject))
             for other in _opposing(claim, exact, wider):

@@ -184,6 +184,21 @@ class DiskFiles:
         finally:
             os.close(opened)
 
+    def prune(self, folder: Place) -> None:
+        """Remove the folders below this one that hold nothing, and this one itself where nothing is left."""
+        opened = open_folder(folder, parts(folder), create=False)
+        if opened is None:
+            return
+        try:
+            below = [name for name in os.listdir(opened) if stat.S_ISDIR(os.lstat(name, dir_fd=opened).st_mode)]
+        finally:
+            os.close(opened)
+        for name in below:
+            self.prune(Place(folder.base, f"{folder.path}/{name}"))
+        # It goes only if it is empty.
+        with suppress(OSError):
+            os.rmdir(str(folder))
+
     @contextmanager
     def locked(self, root: Root) -> Iterator[None]:
         """Hold the root against every other writer; leftovers of one that was killed are swept first."""

@@ -80,7 +80,7 @@ def _merged(uses: Sequence[CommandUse], now: datetime) -> list[CommandUse]:
     """Each command once, whatever files it was pointed at, in its best-proven form."""
     groups: dict[str, list[CommandUse]] = {}
     for use in uses:
-        groups.setdefault(_stem(use.form), []).append(use)
+        groups.setdefault(commands.stem_of(use.form), []).append(use)
     merged = []
     for stem, group in groups.items():
         best = max(group, key=lambda use: (use.succeeded, use.runs, -len(use.form)))
@@ -96,19 +96,6 @@ def _merged(uses: Sequence[CommandUse], now: datetime) -> list[CommandUse]:
             )
         )
     return sorted(merged, key=lambda use: _worth(use, now), reverse=True)
-
-
-def _stem(form: str) -> str:
-    """A command with FILE in the place of the files it was given, and TEXT in the place of texts."""
-    kept: list[str] = []
-    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "TEXT", form)
-    for word in bare.split()[:30]:
-        path = "/" in word or re.search(r"\.\w{1,5}$|::", word)
-        is_file = kept and path and word != "./..." and "/bin/" not in word and not word.startswith("-")
-        shown = "FILE" if is_file else word
-        if not (kept and kept[-1] == shown in ("FILE", "TEXT")):
-            kept.append(shown)
-    return " ".join(kept)
 
 
 def _worth(use: CommandUse, now: datetime) -> float:

@@ -18,6 +18,7 @@ from byheart.interfaces.render import finding_line, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.domain.results import Finding
     from byheart.flows.fixing import Proposal
     from byheart.wiring import Opened
 
@@ -53,14 +54,24 @@ def init(in_repo: bool, as_object: bool) -> None:
 
 
 @click.command(
-    epilog=frame.examples("byheart check", "byheart check docs/memory/memories.ndjson", "byheart check --fix")
+    epilog=frame.examples(
+        "byheart check",
+        "byheart check docs/memory/memories.ndjson",
+        "byheart check --fix",
+        "byheart check handbook",
+        "byheart check handbook ~/.codex/memories",
+    )
 )
 @click.argument("file", required=False)
+@click.argument("folder", required=False)
 @click.option("--fix", is_flag=True, help="Propose edits one by one; each is made only when you say yes.")
 @options.scope_option
 @options.json_option
-def check(file: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
+def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
     """Look for what is wrong with the memory files; exit code 3 when something is.
+
+    `byheart check handbook` holds what was learnt of this project to every rule of its formats, and `byheart check handbook
+    FOLDER` any other handbook, such as one that Codex wrote.
 
     Nothing is changed without --fix. With --fix and --json the proposals are printed and nothing is changed either.
     """
@@ -71,8 +82,13 @@ def check(file: str | None, fix: bool, scope: str | None, as_object: bool) -> in
         if file:
             raise BadInput("--fix works on the notebooks in use here; leave out the file")
         return _fixed(opened, frame.scopes_of(scope), as_object)
-    place = place_of(file, frame.folder()) if file else None
-    findings = opened.memory.check(place, scopes=frame.scopes_of(scope))
+    if file == "handbook":
+        findings = _handbook(opened, folder)
+    elif folder:
+        raise BadInput(f"{folder!r}: one file at a time; byheart check handbook FOLDER takes a folder")
+    else:
+        place = place_of(file, frame.folder()) if file else None
+        findings = opened.memory.check(place, scopes=frame.scopes_of(scope))
     if as_object:
         frame.put(findings)
     else:
@@ -80,6 +96,22 @@ def check(file: str | None, fix: bool, scope: str | None, as_object: bool) -> in
             frame.say(finding_line(each))
         frame.note(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing wrong")
     return 3 if findings else 0
+
+
+def _handbook(opened: Opened, folder: str | None) -> Sequence[Finding]:
+    """What is wrong with this project's handbook, or with the one in a folder."""
+    import os
+
+    from byheart import machine
+    from byheart.domain.roots import Place
+
+    learning = machine.learning(opened, frame.surroundings())
+    if folder is None:
+        return learning.check()
+    full = os.path.realpath(os.path.join(frame.folder(), os.path.expanduser(folder)))
+    if not os.path.isdir(full):
+        raise BadInput(f"{folder!r} is not a folder; name one that holds a MEMORY.md")
+    return learning.check(Place(os.path.dirname(full), os.path.basename(full)))
 
 
 def _fixed(opened: Opened, scopes: Sequence[Scope], as_object: bool) -> int:

@@ -1,0 +1,117 @@
+"""Texts as the handbook may hold them: one line, no mark-up that the formats forbid, nothing that looks like a part of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from byheart.domain.handbook import Bullet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Pairs that make text bold. `src/**/*.ts` and `__init__.py` are names.
+BOLD = re.compile(
+    r"(?<![\w/*])\*\*(?=[^\s*/])([^*\n]+?)(?<=[^\s*/])\*\*(?![\w/*])|(?<!\w)__(?=[^\s_])([^_\n]* [^_\n]*?)(?<=[^\s_])__(?!\w)"
+)
+CODE = re.compile(r"`[^`\n]*`")
+_MARK = re.compile(r"^(?:[-*+>#]+\s+|\d+[.)]\s+)+")
+_TAGS = re.compile(r"</?(?:oai-mem-citation|citation_entries|rollout_ids|thread_ids)[^>]*>", re.IGNORECASE)
+_TASK = re.compile(r"\[(Task \d+)\]")
+_CITED = re.compile(r"\s*\((#\d+(?:, #\d+)*)\)\s*$")
+_PLACEHOLDER = re.compile(
+    r"\A(?:misc(?:ellaneous)?|general|other|various|stuff|todo|tbd|n/?a|none|unknown task|task|task \d+|untitled|group|scope|description|\.\.\.|…|<[^>]*>)\W*\Z",
+    re.IGNORECASE,
+)
+# Characters that end a line somewhere, steer a terminal, or hide what is said.
+_BREAKS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+"
+)
+
+
+def one_line(text: str, most: int = 0) -> str:
+    """A text in one line, without bold and without marks in front; cut at a word's end where it is longer than `most`."""
+    plain = " ".join(_BREAKS.sub(" ", text).split())
+    plain = _MARK.sub("", unbolded(_TAGS.sub("", plain))).strip()
+    # What looks like a reference to a task is one, and nobody else's words may be.
+    plain = _TASK.sub(r"(\1)", plain)
+    return shortened(plain, most) if most else plain
+
+
+def unbolded(text: str) -> str:
+    """A text without what makes parts of it bold; what stands in backticks is left alone."""
+    if "**" not in text and "__" not in text:
+        return text
+    held: list[str] = []
+
+    def hidden(code: re.Match[str]) -> str:
+        held.append(code.group())
+        return f"\x00{len(held) - 1}\x00"
+
+    plain = BOLD.sub(r"\1\2", CODE.sub(hidden, text))
+    return re.sub(r"\x00(\d+)\x00", lambda found: held[int(found[1])], plain)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text that is no longer than this, with an ellipsis where something was left off."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:.-") + "…"
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text stands for one that nobody wrote."""
+    return not text.strip() or bool(_PLACEHOLDER.match(text.strip()))
+
+
+def keywords(words: Iterable[str], most: int = 12) -> tuple[str, ...]:
+    """Words for a comma-separated line: none twice, none with a comma in it."""
+    found: dict[str, str] = {}
+    for word in words:
+        plain = one_line(word).replace(",", " ").strip(" `\"'")
+        plain = " ".join(plain.split())
+        if len(plain) > 1 and len(plain) <= 80 and not is_placeholder(plain):
+            found.setdefault(plain.casefold(), plain)
+    return tuple(list(found.values())[:most])
+
+
+def cited(turns: Sequence[int]) -> str:
+    """Where in the session it was said."""
+    return f" ({', '.join(f'#{turn}' for turn in turns)})" if turns else ""
+
+
+def bullet_line(bullet: Bullet) -> str:
+    """A bullet as a line."""
+    return f"- {bullet.text}{cited(bullet.turns)}"
+
+
+def bullet_of(line: str) -> Bullet:
+    """The bullet that a line spells, whoever wrote it."""
+    text = line.strip()
+    text = text[1:].strip() if text[:1] in "-*+" else text
+    found = _CITED.search(text)
+    if found is None:
+        return Bullet(text)
+    turns = tuple(int(each.strip(" #")) for each in found[1].split(","))
+    return Bullet(text[: found.start()].rstrip(), turns)
+
+
+def said(situation: str, manner: str, quote: str, default: str, turns: Sequence[int]) -> Bullet:
+    """A preference signal: the situation, a person's words, and what they mean for the next time."""
+    words = one_line(quote, 300).replace('"', "'")
+    return Bullet(
+        f'when {one_line(situation, 120)}, the user {manner}: "{words}" -> {one_line(default, 240)}', tuple(turns)
+    )
+
+
+_SAID = re.compile(
+    r'^when (?P<situation>.+?), the user (?P<manner>[\w /]+?): "(?P<quote>.*)" -> (?P<default>.+)$', re.DOTALL
+)
+
+
+def signal_of(text: str) -> dict[str, str] | None:
+    """The parts of a preference signal; None for a line that is spelled otherwise."""
+    found = _SAID.match(text)
+    return found.groupdict() if found else None

@@ -1,0 +1,233 @@
+"""Learning as work: threads, jobs and their leases, what was chosen and why not, and what a run came to."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from byheart.domain.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from byheart.domain.handbook import Thread, Written
+
+EXTRACT, CONSOLIDATE = "extract", "consolidate"
+
+
+class Skip(StrEnum):
+    """Why a session was not learnt from."""
+
+    TOO_RECENT = "too recent"
+    TOO_OLD = "too old"
+    ACTIVE = "in use"
+    UNCHANGED = "unchanged"
+    MODE = "memory switched off in it"
+    PROJECT = "project excluded"
+    NO_PROJECT = "no project known"
+    SUBAGENT = "a sub-agent's"
+    EMPTY = "nothing said"
+    UNDATED = "no date"
+    FORGOTTEN = "forgotten"
+    WAITING = "waits for another try"
+    DEAD = "failed too often"
+    ELSEWHERE = "being learnt from by another process"
+    OVER_CAP = "over the cap, stays pending"
+
+
+class JobState(StrEnum):
+    """Where a job stands. `dead` is one that failed too often: it waits for a person."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningSettings:
+    """What bounds learning. Ages, idleness and the cap bound what runs by itself."""
+
+    enabled: bool = False
+    max_session_age_days: float = 30
+    min_idle_hours: float = 12
+    sessions_per_start: int = 64
+    summary_tokens: int = 5000
+    scanned_sessions: int = 5000
+    exclude: str = ""
+    extract_lease_seconds: float = 600
+    consolidate_lease_seconds: float = 600
+    retries: int = 3
+    retry_seconds: float = 120
+    retry_most_seconds: float = 21_600
+    extracts: int = 256
+    new_share: float = 0.25
+    unused_days: float = 90
+    session_characters: int = 4_000_000
+    backups: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A session that should be learnt from. `revision` is another when more was said in it, or the learner changed."""
+
+    thread: Thread
+    revision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A piece of work that somebody has claimed. `token` is theirs alone: without it nothing is published."""
+
+    kind: str
+    key: str
+    project: str
+    token: str
+    attempt: int
+    revision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A job as people see it."""
+
+    kind: str
+    key: str
+    project: str
+    state: JobState
+    attempts: int
+    revision: str
+    done_revision: str
+    worker: str
+    error: str
+    is_transient: bool
+    started: str
+    finished: str
+    waits_seconds: float
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An extract as the queue keeps it: with what it was made from, when, and whether the last handbook held it."""
+
+    written: Written
+    revision: str
+    made: datetime
+    selected: str
+    archived: bool = False
+    candidates: str = "[]"
+
+
+class Claim(StrEnum):
+    """How an attempt to claim a job ended."""
+
+    CLAIMED = "claimed"
+    UP_TO_DATE = "up to date"
+    RUNNING = "running elsewhere"
+    WAITING = "waits for another try"
+    DEAD = "failed too often"
+    GONE = "no such job"
+
+
+class LearningQueue(Protocol):
+    """Threads, extracts and jobs. What it knows can be found again from files, but for how often an extract was used.
+
+    A claim counts the attempt, so that a worker that dies takes one of them with it. Leases are told by a clock that nobody
+    sets and by whether their holder lives; a live one is never taken over. Whoever finishes without holding the job is
+    refused.
+    """
+
+    def enqueue(self, due: Iterable[Due]) -> int: ...
+
+    def touch(self, project: str, revision: str) -> None: ...
+
+    def claim(self, kind: str, key: str, lease_seconds: float, retries: int) -> tuple[Claim, Job | None]: ...
+
+    def beat(self, job: Job, lease_seconds: float) -> bool: ...
+
+    def holds(self, job: Job) -> bool: ...
+
+    def learnt(self, job: Job, kept: Kept | None) -> bool: ...
+
+    def done(self, job: Job, selected: Mapping[str, str], archived: Sequence[str]) -> bool: ...
+
+    def failed(self, job: Job, error: str, wait_seconds: float, retries: int, *, is_transient: bool) -> bool: ...
+
+    def release(self, job: Job) -> None: ...
+
+    def jobs(self, project: str | None = None) -> list[JobView]: ...
+
+    def retry(self, kind: str, key: str) -> bool: ...
+
+    def drop(self, kind: str, key: str) -> bool: ...
+
+    def extracts(self, project: str) -> list[Kept]: ...
+
+    def fingerprints(self, project: str) -> list[str]: ...
+
+    def threads(self, project: str) -> list[str]: ...
+
+    def revisions(self) -> dict[str, str]: ...
+
+    def restore(self, project: str, kept: Iterable[Kept]) -> None: ...
+
+    def remove(self, threads: Sequence[str]) -> list[str]: ...
+
+    def used(self, counts: Mapping[str, int], at: datetime) -> None: ...
+
+    def cited(self, source: str, names: Mapping[str, int], at: datetime) -> None: ...
+
+    def citations(self) -> dict[str, tuple[int, datetime]]: ...
+
+    def projects(self) -> list[str]: ...
+
+    def clear(self, project: str) -> int: ...
+
+    def working(self) -> AbstractContextManager[None]: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Consolidated:
+    """What consolidating one project came to."""
+
+    project: str
+    name: str
+    folder: str
+    mode: str = ""
+    added: list[str] = field(default_factory=list)
+    retained: int = 0
+    removed: list[str] = field(default_factory=list)
+    archived: int = 0
+    groups: int = 0
+    tasks: int = 0
+    preferences: list[str] = field(default_factory=list)
+    skills: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    kept_lines: int = 0
+    moved_lines: int = 0
+    findings: list[str] = field(default_factory=list)
+    inbox: int = 0
+    refused: str = ""
+    diff: str = ""
+    selection: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class LearnReport:
+    """What a run came to: nothing is left out without being counted."""
+
+    sessions: int = 0
+    learnt: list[str] = field(default_factory=list)
+    nothing: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    redacted: int = 0
+    projects: list[Consolidated] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def skip(self, reason: Skip, times: int = 1) -> None:
+        """Count sessions that were passed over."""
+        self.skipped[reason.value] = self.skipped.get(reason.value, 0) + times

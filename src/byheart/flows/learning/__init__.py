@@ -1,0 +1,1 @@
+"""Learning: sessions become extracts, extracts a handbook; `library` is the door."""

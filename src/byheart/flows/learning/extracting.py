@@ -1,0 +1,262 @@
+"""Phase 1: sessions that are due become extracts, each claimed by one worker, clean before it is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from byheart.dialects.handbook import raw
+from byheart.dialects.handbook.citing import citations
+from byheart.domain.errors import Busy, ByheartError, Environment
+from byheart.domain.handbook import REDACTED, Bullet, Extract, Task, Written
+from byheart.domain.learning import EXTRACT, Claim, Due, Job, Kept, LearningQueue, LearningSettings, LearnReport, Skip
+from byheart.domain.sessions import Speaker
+from byheart.domain.values import dataclass, replace
+from byheart.learners.offline.extracting import LEARNER, learnt
+from byheart.policies import selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from byheart.domain.ports import Scanner
+    from byheart.domain.sessions import Listed, Turn
+    from byheart.flows.sessions.library import Sessions
+
+_MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
+_REFUSALS = {
+    Claim.RUNNING: Skip.ELSEWHERE,
+    Claim.WAITING: Skip.WAITING,
+    Claim.DEAD: Skip.DEAD,
+    Claim.UP_TO_DATE: Skip.UNCHANGED,
+    Claim.GONE: Skip.ELSEWHERE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What phase 1 works with."""
+
+    sessions: Sessions
+    queue: LearningQueue
+    scanner: Scanner
+    settings: LearningSettings
+    clock: Callable[[], datetime]
+    is_forgotten: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What there is to do: sessions that are due, by thread, the newest first, and all that are there."""
+
+    due: tuple[tuple[Due, Listed], ...]
+    present: dict[str, Listed]
+
+
+def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: Callable[[str], bool]) -> Plan:
+    """Look through all sessions; those that are not due are counted with the reason."""
+    from byheart.domain.sessions import Which
+
+    now = tools.clock()
+    known = tools.queue.revisions()
+    due: list[tuple[Due, Listed]] = []
+    present: dict[str, Listed] = {}
+    for listed in _once(tools.sessions.list(Which(), tools.settings.scanned_sessions)):
+        thread = selection.thread_id(listed)
+        present[thread] = listed
+        if listed.session.project and not only(listed.session.project):
+            continue
+        report.sessions += 1
+        reason = (
+            Skip.FORGOTTEN
+            if tools.is_forgotten(thread)
+            else selection.reason_against(listed, within, now, known, LEARNER, is_active=listed.active)
+        )
+        if reason is not None:
+            report.skip(reason)
+        else:
+            due.append((selection.due_of(listed, LEARNER), listed))
+    return Plan(due=tuple(due), present=present)
+
+
+def _once(every: Sequence[Listed]) -> list[Listed]:
+    """Each session once, in its fullest form: copies of it may lie in several files."""
+    best: dict[str, Listed] = {}
+    for listed in every:
+        thread = selection.thread_id(listed)
+        known = best.get(thread)
+        if known is None or (listed.session.parent is None, listed.turns) > (known.session.parent is None, known.turns):
+            best[thread] = listed
+    return list(best.values())
+
+
+def extracted(
+    tools: Tools, plan: Plan, most: int | None, report: LearnReport, progress: Callable[[int, int, str], None] | None
+) -> set[str]:
+    """Learn from what is due, as many sessions as may be; the projects whose handbook is behind now."""
+    tools.queue.enqueue(due for due, _ in plan.due)
+    touched: set[str] = set()
+    done = 0
+    chosen = plan.due if most is None else plan.due[:most]
+    if most is not None and len(plan.due) > most:
+        report.skip(Skip.OVER_CAP, len(plan.due) - most)
+    for due, listed in chosen:
+        if progress:
+            progress(done, len(chosen), due.thread.agent)
+        done += 1
+        claim, job = tools.queue.claim(
+            EXTRACT, due.thread.id, tools.settings.extract_lease_seconds, tools.settings.retries
+        )
+        if job is None:
+            report.skip(_REFUSALS[claim])
+            continue
+        if _one(tools, job, due, listed, report):
+            touched.add(due.thread.project)
+    if progress:
+        progress(len(chosen), len(chosen), "")
+    return touched
+
+
+def _one(tools: Tools, job: Job, due: Due, listed: Listed, report: LearnReport) -> bool:
+    """Learn from one session; whether its project's handbook is behind now."""
+    try:
+        kept = extract_of(tools, due, listed, report)
+        turns_cited = _cited(tools.sessions.turns(listed.session))
+    except (Busy, Environment) as error:
+        _failed(tools, job, str(error), report, is_transient=True)
+        return False
+    except ByheartError as error:
+        _failed(tools, job, str(error), report, is_transient=False)
+        return False
+    except (ValueError, KeyError, IndexError, RecursionError, OverflowError) as error:
+        # A session in an unheard-of state must not cost the others theirs.
+        _failed(tools, job, f"{type(error).__name__}: {error}", report, is_transient=False)
+        return False
+    except KeyboardInterrupt:
+        tools.queue.release(job)
+        raise
+    if not tools.queue.learnt(job, kept):
+        report.skip(Skip.ELSEWHERE)
+        return False
+    if turns_cited:
+        tools.queue.cited(due.thread.id, turns_cited, tools.clock())
+    if kept is None:
+        report.nothing += 1
+    else:
+        report.learnt.append(due.thread.id)
+    return True
+
+
+def _failed(tools: Tools, job: Job, error: str, report: LearnReport, *, is_transient: bool) -> None:
+    settings = tools.settings
+    wait = min(settings.retry_most_seconds, settings.retry_seconds * 2 ** (job.attempt - 1))
+    clean = tools.scanner.redacted(error)[:300]
+    tools.queue.failed(job, clean, wait, settings.retries, is_transient=is_transient)
+    report.failed.append((job.key, clean))
+
+
+def extract_of(tools: Tools, due: Due, listed: Listed, report: LearnReport) -> Kept | None:
+    """The extract of one session as it is kept; None where it taught nothing."""
+    turns = _within(tools.sessions.turns(listed.session), tools.settings.session_characters)
+    found = learnt(listed.session, turns, due.thread.project.rsplit("-", 1)[0])
+    candidates = [
+        {
+            "quote": each.quote, "default": each.default, "turn": each.turn, "score": each.score, "reasons": list(each.reasons),
+            "situation": each.situation,
+        }
+        for each in found.candidates
+    ]  # fmt: skip
+    told = clean(tools.scanner, json.dumps(candidates, ensure_ascii=False))
+    if found.extract is None and not candidates:
+        return None
+    extract = safe(tools.scanner, found.extract, report) if found.extract else None
+    if extract is None and not candidates:
+        return None
+    thread = replace(
+        due.thread,
+        cwd=clean(tools.scanner, due.thread.cwd),
+        path=clean(tools.scanner, due.thread.path),
+        branch=clean(tools.scanner, due.thread.branch) if due.thread.branch else None,
+    )
+    written = Written(
+        thread=thread,
+        raw_memory=clean(tools.scanner, raw.raw_memory(extract)) if extract else "",
+        rollout_summary=clean(tools.scanner, raw.rollout_summary(extract)) if extract else "",
+        slug=extract.slug if extract else None,
+    )
+    return Kept(written=written, revision=due.revision, made=tools.clock(), selected="", candidates=told)
+
+
+def _within(turns: Sequence[Turn], most: int) -> list[Turn]:
+    """The turns that fit a budget: where there are too many, the middle is left out, since tasks begin and end elsewhere."""
+    sizes = [len(turn.text) + len(turn.output or "") + len(turn.arguments) for turn in turns]
+    if sum(sizes) <= most:
+        return list(turns)
+    head, tail = [], []
+    left = most // 2
+    for turn, size in zip(turns, sizes, strict=True):
+        if left < size:
+            break
+        head.append(turn)
+        left -= size
+    left = most // 2
+    for turn, size in zip(reversed(turns[len(head) :]), reversed(sizes[len(head) :]), strict=True):
+        if left < size:
+            break
+        tail.append(turn)
+        left -= size
+    return [*head, *reversed(tail)]
+
+
+def clean(scanner: Scanner, text: str) -> str:
+    """A text without secrets, marked as handbooks mark them."""
+    return _MARK.sub(REDACTED, scanner.redacted(text))
+
+
+def safe(scanner: Scanner, extract: Extract, report: LearnReport) -> Extract | None:
+    """An extract without lines that give orders to whoever reads them; None where nothing is left."""
+
+    def fine(bullet: Bullet) -> bool:
+        # Secrets are blanked out later; what is left is about orders to a reader and hidden characters.
+        if any(each.severity not in ("command", "weak", "secret") for each in scanner.findings(bullet.text)):
+            report.redacted += 1
+            return False
+        return True
+
+    def kept(lines: Iterable[Bullet]) -> tuple[Bullet, ...]:
+        return tuple(each for each in lines if fine(each))
+
+    tasks = []
+    for task in extract.tasks:
+        if not fine(Bullet(task.name)):
+            continue
+        tasks.append(_checked(task, kept))
+    told = [extract.description, extract.headline, extract.task]
+    if not tasks:
+        return None
+    if not all(fine(Bullet(text)) for text in told):
+        names = "; ".join(task.name for task in tasks[:3])
+        return replace(extract, tasks=tuple(tasks), description=names, headline=names, task=tasks[0].name)
+    return replace(extract, tasks=tuple(tasks))
+
+
+def _checked(task: Task, kept: Callable[[Iterable[Bullet]], tuple[Bullet, ...]]) -> Task:
+    return replace(
+        task,
+        preferences=kept(task.preferences),
+        knowledge=kept(task.knowledge),
+        failures=kept(task.failures),
+        references=kept(task.references),
+        steps=kept(task.steps),
+    )
+
+
+def _cited(turns: Sequence[Turn]) -> dict[str, int]:
+    """What an agent said it had from memory: names of threads and files, with how often."""
+    found: dict[str, int] = {}
+    for turn in turns:
+        if turn.speaker is Speaker.ASSISTANT and turn.tool is None and turn.is_evidence and ("mem" in turn.text):
+            for name in citations(turn.text):
+                found[name] = found.get(name, 0) + 1
+    return found

@@ -1,0 +1,444 @@
+"""The door to learning: learn, look at what was learnt, decide, forget."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from byheart.dialects.handbook import raw
+from byheart.dialects.handbook.checking_files import check
+from byheart.domain.errors import BadInput, NothingFound, Refused
+from byheart.domain.learning import CONSOLIDATE, EXTRACT, Consolidated, JobState, JobView, LearnReport
+from byheart.domain.results import Finding
+from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, replace
+from byheart.flows.learning import extracting, inbox, publishing, reading, shelf
+from byheart.flows.learning.consolidating import Order, consolidate
+from byheart.learners.offline.extracting import LEARNER
+from byheart.policies import selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from byheart.domain.learning import Kept, LearningQueue, LearningSettings
+    from byheart.domain.results import Receipt
+    from byheart.flows.desk import Desk
+    from byheart.flows.learning.inbox import Question
+    from byheart.flows.learning.shelf import Shelf
+    from byheart.flows.sessions.library import Sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a run is to do: by itself or for somebody who asked, for which projects, and whether only to show it."""
+
+    is_automatic: bool = False
+    projects: tuple[str, ...] = ()
+    most: int | None = None
+    dry: bool = False
+    forgets_gone: bool = False
+
+
+class Learning:
+    """Learning of all projects on this machine. `is_gone` tells whether a transcript was taken away: None where nobody can
+    say, since its whole folder is not there."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        home: str,
+        sessions: Sessions,
+        queue: LearningQueue,
+        settings: LearningSettings,
+        chosen: Callable[[str], bool],
+        is_gone: Callable[[str], bool | None],
+    ) -> None:
+        self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
+        self._settings, self._chosen, self._is_gone = settings, chosen, is_gone
+
+    # Learning
+
+    def learn(
+        self,
+        wanted: Wanted,
+        progress: Callable[[int, int, str], None] | None = None,
+        titled: Callable[[str], None] | None = None,
+    ) -> LearnReport:
+        """Bring memory up to date: read sessions, extract, consolidate. Safe to interrupt and to run twice at once."""
+        began = time.monotonic()
+        report = LearnReport()
+        if wanted.is_automatic and not self._settings.enabled:
+            raise Refused("learning by itself is switched off; set learning.enabled to true, or run byheart learn")
+        within = selection.bounds(self._settings, is_automatic=wanted.is_automatic, chosen=self._chosen)
+        if wanted.most is not None:
+            within = replace(within, most=wanted.most)
+        tools = self._tools()
+        for project in self._known_projects():
+            self._restore(project)
+        plan = extracting.planned(tools, within, report, lambda project: self._is_wanted(project, wanted))
+        if titled:
+            titled("learning")
+        if wanted.dry:
+            self._shown(tools, plan, within, report, wanted)
+        else:
+            with self._queue.working():
+                touched = extracting.extracted(tools, plan, within.most, report, progress)
+                gone = self._let_go(plan, wanted)
+                for project in sorted(touched | set(gone) | self._behind(wanted)):
+                    report.projects.append(self._consolidated(project, gone.get(project, ())))
+        report.seconds = round(time.monotonic() - began, 2)
+        return report
+
+    def _tools(self) -> extracting.Tools:
+        forgotten = self._forgotten_sessions()
+        return extracting.Tools(
+            sessions=self._sessions,
+            queue=self._queue,
+            scanner=self._desk.scanner,
+            settings=self._settings,
+            clock=self._desk.clock,
+            is_forgotten=lambda thread: thread in forgotten,
+        )
+
+    def _is_wanted(self, project: str, wanted: Wanted) -> bool:
+        return not wanted.projects or project in wanted.projects
+
+    def _consolidated(self, project: str, gone: Sequence[tuple[str, str]], *, force: bool = False) -> Consolidated:
+        own = self._shelf(project)
+        self._queue.touch(project, self._revision(own))
+        order = Order(forgets=bool(gone), gone=tuple(gone), force=force)
+        return consolidate(own, self._queue, self._settings, order)
+
+    def _revision(self, own: Shelf) -> str:
+        """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
+        from byheart.text.slugs import short_digest
+
+        kept = self._queue.fingerprints(own.project)
+        files = self._desk.files
+        told = [f"{text}\x1f{file}" for text, file in shelf.notes(own)]
+        told += [files.stamp(root.own("forgotten.ndjson")) for root in own.desk.roots.values()]
+        day = f"{self._desk.clock():%Y-%m-%d}" if kept else ""
+        return short_digest(LEARNER, day, *kept, *told)
+
+    def _behind(self, wanted: Wanted) -> set[str]:
+        """Projects whose handbook is made from something else than there is now, or was left half-written."""
+        done = {job.project: job.done_revision for job in self._queue.jobs() if job.kind == CONSOLIDATE}
+        found = set()
+        for project in self._queue.projects():
+            own = self._shelf(project)
+            files = self._desk.files
+            if (
+                done.get(project) != self._revision(own)
+                or files.size(own.place("memory_summary.md")) is None
+                or files.size(own.root.own(publishing.UNDER_WAY)) is not None
+            ):
+                found.add(project)
+        return {project for project in found if self._is_wanted(project, wanted)}
+
+    def _known_projects(self) -> list[str]:
+        files = self._desk.files
+        folder = Place(self._home, "projects")
+        return [
+            name
+            for name in files.names(folder)
+            if files.size(Place(self._home, f"projects/{name}/{shelf.HANDBOOK}/raw_memories.md"))
+        ]
+
+    def _restore(self, project: str) -> None:
+        """Take extracts in that files hold and the queue does not: it may have been deleted."""
+        if not self._queue.fingerprints(project):
+            found = shelf.restored(self._shelf(project))
+            if found:
+                self._queue.restore(project, found)
+
+    def _let_go(self, plan: extracting.Plan, wanted: Wanted) -> dict[str, list[tuple[str, str]]]:
+        """Let go of threads whose transcript somebody took away; what an agent cleared away by its age stays."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        oldest: dict[str, float] = {}
+        for listed in plan.present.values():
+            if listed.session.ended:
+                at = listed.session.ended.timestamp()
+                oldest[listed.session.agent] = min(oldest.get(listed.session.agent, at), at)
+        now = self._desk.clock()
+        for kept in self._missing(plan, wanted):
+            thread = kept.written.thread
+            if self._is_gone(thread.path) and (
+                wanted.forgets_gone or not selection.is_expired(thread, oldest.get(thread.agent), now)
+            ):
+                found.setdefault(thread.project, []).append((thread.id, raw.file_of(kept.written)))
+        for threads in found.values():
+            self._queue.remove([thread for thread, _ in threads])
+        return found
+
+    def _missing(self, plan: extracting.Plan, wanted: Wanted) -> Iterator[Kept]:
+        """Extracts of sessions that are not to be found."""
+        for project in self._queue.projects():
+            if self._is_wanted(project, wanted) and not set(self._queue.threads(project)) <= set(plan.present):
+                yield from (
+                    each for each in self._queue.extracts(project) if each.written.thread.id not in plan.present
+                )
+
+    def _shown(
+        self,
+        tools: extracting.Tools,
+        plan: extracting.Plan,
+        within: selection.Bounds,
+        report: LearnReport,
+        wanted: Wanted,
+    ) -> None:
+        """What a run would do, without doing it."""
+        fresh: dict[str, dict[str, Kept]] = {}
+        chosen = plan.due if within.most is None else plan.due[: within.most]
+        for due, listed in chosen:
+            kept = extracting.extract_of(tools, due, listed, report)
+            if kept is None:
+                report.nothing += 1
+                continue
+            report.learnt.append(due.thread.id)
+            fresh.setdefault(due.thread.project, {})[due.thread.id] = kept
+        for project in sorted(set(fresh) | self._behind(wanted)):
+            every = {each.written.thread.id: each for each in self._queue.extracts(project)}
+            every |= fresh.get(project, {})
+            own = self._shelf(project)
+            ordered = [every[thread] for thread in sorted(every)]
+            report.projects.append(consolidate(own, self._queue, self._settings, Order(dry=True), ordered))
+
+    # Looking
+
+    def shelf(self, project: str | None = None) -> Shelf:
+        """The handbook of a project, else of the one we stand in."""
+        return self._shelf(project or self._desk.project.id)
+
+    def _shelf(self, project: str) -> Shelf:
+        return shelf.shelf_of(self._desk, self._home, project)
+
+    def payload(self, project: str | None = None) -> reading.Payload | None:
+        """What a session of this project is handed."""
+        return reading.payload(self.shelf(project), self._settings.summary_tokens)
+
+    def read(self, address: str, project: str | None = None) -> str:
+        """What a memory:// address names; it counts as a use."""
+        own = self.shelf(project)
+        text = reading.read(own, address)
+        self._note_use(own, address)
+        return text
+
+    def _note_use(self, own: Shelf, address: str) -> None:
+        stem = address.rpartition("/")[2].removesuffix(".md")
+        for kept in self._queue.extracts(own.project):
+            if raw.file_of(kept.written).removesuffix(".md") == stem:
+                self._queue.used({kept.written.thread.id: 1}, self._desk.clock())
+
+    def check(self, folder: Place | None = None, project: str | None = None) -> Sequence[Finding]:
+        """What is wrong with a handbook: a project's, or that in any folder, whoever wrote it."""
+        where = folder or self.shelf(project).folder
+        if folder is None:
+            self._finished(self.shelf(project))
+        found, wrong = shelf.texts(self._desk.files, where)
+        if not found and not wrong:
+            raise NothingFound(f"{where} holds no handbook")
+        secrets = [
+            Finding(rule=each.rule, message=f"the text {each.message}", place=path, line=each.line, column=each.column)
+            for path, text in found.items()
+            for each in self._desk.scanner.secrets(text)
+            if each.severity != "weak"
+        ]
+        clean = self._desk.scanner.redacted
+        return [
+            replace(each, message=clean(each.message), place=f"{where}/{each.place}" if each.place else str(where))
+            for each in [*wrong, *check(found), *secrets]
+        ]
+
+    def _finished(self, own: Shelf) -> None:
+        """Finish what a killed run had begun to write."""
+        if self._desk.files.size(own.root.own(publishing.UNDER_WAY)) is not None:
+            with self._desk.files.locked(own.root):
+                publishing.finish(own)
+
+    def stats(self, project: str | None = None) -> dict[str, object]:
+        """What memory holds of a project, and what waits."""
+        own = self.shelf(project)
+        found, _ = shelf.texts(self._desk.files, own.folder)
+        kept = self._queue.extracts(own.project)
+        jobs = list(self._queue.jobs(own.project))
+        return {
+            "project": own.project,
+            "folder": str(own.folder),
+            "files": len(found),
+            "bytes": sum(len(text.encode("utf-8", "surrogatepass")) for text in found.values()),
+            "groups": found.get("MEMORY.md", "").count("# Task Group:"),
+            "skills": sum(path.endswith("/SKILL.md") for path in found),
+            "extracts": sum(bool(each.written.raw_memory) for each in kept),
+            "archived": sum(each.archived for each in kept),
+            "uses": sum(each.written.uses for each in kept),
+            "inbox": len(inbox.waiting(own)),
+            "jobs": {state.value: sum(job.state is state for job in jobs) for state in JobState},
+            "backups": len(publishing.backups(own)),
+        }
+
+    def diagnose(self, project: str | None = None) -> list[tuple[str, str]]:
+        """How learning stands for a project, in words: what would stop it, and what to do."""
+        own = self.shelf(project)
+        lines = [
+            (
+                "learning by itself",
+                "on" if self._settings.enabled else "off (learning.enabled is false; byheart learn works all the same)",
+            )
+        ]
+        report = LearnReport()
+        within = selection.bounds(self._settings, is_automatic=True, chosen=self._chosen)
+        plan = extracting.planned(self._tools(), within, report, lambda each: each == own.project)
+        lines.append(("sessions", f"{report.sessions} of this project, {len(plan.due)} due"))
+        lines += [(f"skipped: {reason}", str(times)) for reason, times in sorted(report.skipped.items())]
+        for job in self._queue.jobs(own.project):
+            if job.state is JobState.DEAD or job.error:
+                lines.append(
+                    (f"job {job.kind} {job.key[:40]}", f"{job.state.value}: {job.error}; byheart jobs retry {job.key}")
+                )
+        try:
+            wrong = self.check(project=own.project)
+            lines.append(("handbook", f"{own.folder}: {len(wrong)} findings" if wrong else f"{own.folder}: sound"))
+        except NothingFound as error:
+            lines.append(("handbook", str(error)))
+        return lines
+
+    # Deciding
+
+    def inbox(self, project: str | None = None) -> Sequence[Question]:
+        """What waits for a decision."""
+        return inbox.waiting(self.shelf(project))
+
+    def accept(self, name: str, text: str | None = None, project: str | None = None) -> Receipt:
+        """Store one of them as a record."""
+        own = self.shelf(project)
+        return inbox.accept(own, inbox.named(own, name), text)
+
+    def reject(self, name: str, project: str | None = None) -> Question:
+        """Never learn one of them."""
+        own = self.shelf(project)
+        question = inbox.named(own, name)
+        inbox.reject(own, question)
+        return question
+
+    def jobs(self, project: str | None = None) -> list[JobView]:
+        """Every job."""
+        return self._queue.jobs(project)
+
+    def job(self, name: str) -> JobView:
+        """One job, by its session or project, or how that begins."""
+        found = [job for job in self._queue.jobs() if job.key.startswith(name)] if name else []
+        exact = [job for job in found if job.key == name]
+        if not found:
+            raise NothingFound(f"no job is called {name!r}; byheart jobs list shows them")
+        if len(exact or found) > 1:
+            raise BadInput(f"{name!r} fits {len(found)} jobs; name one: {', '.join(job.key for job in found[:5])}")
+        return (exact or found)[0]
+
+    def retry(self, name: str) -> JobView:
+        """Give a job its attempts back."""
+        job = self.job(name)
+        if not self._queue.retry(job.kind, job.key):
+            raise Refused(f"{job.key} is being worked on; wait for it")
+        return self.job(job.key)
+
+    def drop(self, name: str) -> JobView:
+        """Let go of a job until its session changes."""
+        job = self.job(name)
+        if not self._queue.drop(job.kind, job.key):
+            raise Refused(f"{job.key} is being worked on; wait for it")
+        return self.job(job.key)
+
+    # Taking away
+
+    def rebuild(self, project: str | None = None, *, force: bool = False) -> Consolidated:
+        """Make a project's handbook anew from its extracts."""
+        own = self.shelf(project)
+        self._restore(own.project)
+        if not self._queue.extracts(own.project):
+            raise NothingFound(f"nothing was learnt of {own.name} yet; byheart learn does it")
+        with self._queue.working():
+            self._queue.touch(own.project, self._revision(own))
+            self._queue.retry(CONSOLIDATE, own.project)
+            return consolidate(own, self._queue, self._settings, Order(force=force))
+
+    def enqueue(self, project: str | None = None) -> int:
+        """Have a project's sessions learnt from anew at the next run, and its handbook made anew; how many sessions."""
+        own = self.shelf(project)
+        jobs = [job for job in self._queue.jobs(own.project) if job.kind == EXTRACT]
+        for job in jobs:
+            self._queue.retry(EXTRACT, job.key)
+        self._queue.touch(own.project, self._revision(own) + ".asked")
+        self._queue.retry(CONSOLIDATE, own.project)
+        return len(jobs)
+
+    def roll_back(self, project: str | None = None) -> str:
+        """Bring back the handbook of before the last consolidation."""
+        return publishing.roll_back(self.shelf(project))
+
+    def clear(self, project: str | None = None) -> tuple[int, int]:
+        """Take away everything that was learnt of one project, and of no other: (extracts, files). Notebooks, notes that
+        people wrote, and what was forgotten stay."""
+        own = self.shelf(project)
+        files = self._desk.files
+        gone = 0
+        with files.locked(own.root):
+            for path in [*shelf.paths(files, own.folder), *self._archived(own)]:
+                if path.startswith("extensions/"):
+                    continue
+                place = own.place(path)
+                files.remove(place, files.read(place).digest)
+                gone += 1
+            for name in (
+                shelf.STATE,
+                publishing.UNDER_WAY,
+                inbox.INBOX,
+                *(f"{shelf.BASELINE}/{each}" for each in shelf.MAIN),
+            ):
+                place = own.root.own(name)
+                files.remove(place, files.read(place).digest)
+            for name in publishing.backups(own):
+                place = own.root.own(f"{publishing.BACKUP}/{name}")
+                files.remove(place, files.read(place).digest)
+        for folder in ("skills", "rollout_summaries", shelf.ARCHIVE):
+            files.prune(own.place(folder))
+        return self._queue.clear(own.project), gone
+
+    def _archived(self, own: Shelf) -> list[str]:
+        files = self._desk.files
+        names = files.names(own.place(f"{shelf.ARCHIVE}/rollout_summaries"))
+        whole = (
+            [f"{shelf.ARCHIVE}/raw_memories.md"]
+            if files.size(own.place(f"{shelf.ARCHIVE}/raw_memories.md")) is not None
+            else []
+        )
+        return [*(f"{shelf.ARCHIVE}/rollout_summaries/{name}" for name in names), *whole]
+
+    def forget_session(self, name: str) -> tuple[str, str]:
+        """Take away what one session taught, for good: it is not learnt from again. (thread, project)"""
+        found = [
+            (kept.written.thread, kept)
+            for project in self._queue.projects()
+            for kept in self._queue.extracts(project)
+            if kept.written.thread.id.startswith(name)
+        ]
+        if not found:
+            raise NothingFound(f"nothing was learnt from a session called {name!r}")
+        if len(found) > 1:
+            raise BadInput(
+                f"{name!r} fits {len(found)} sessions; name one: {', '.join(thread.id for thread, _ in found[:5])}"
+            )
+        thread, kept = found[0]
+        self._bury(thread.id)
+        self._queue.remove([thread.id])
+        with self._queue.working():
+            self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])
+        return thread.id, thread.project
+
+    def _forgotten_place(self) -> Place:
+        return Place(self._home, "global/.byheart/forgotten-sessions.txt")
+
+    def _forgotten_sessions(self) -> set[str]:
+        return set((self._desk.files.read(self._forgotten_place()).text or "").split("\n")) - {""}
+
+    def _bury(self, thread: str) -> None:
+        self._desk.files.append(self._forgotten_place(), f"{thread}\n", None)

@@ -1,0 +1,165 @@
+"""Putting a handbook in place: all of its files, or what was there before.
+
+Several files cannot be swapped at once, so what is to be written is written down first, as one file; from then on it counts.
+Whoever finds that file after a crash finishes the work. What was there before is kept the same way, to go back to.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import Conflict, NothingFound, Refused
+from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, field
+from byheart.flows.learning.shelf import BASELINE, STATE, Shelf, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+UNDER_WAY = "handbook-under-way.json"
+BACKUP = "backup"
+_ENDING = "-handbook.json"
+_OWN = "own:"
+
+
+@dataclass(slots=True, kw_only=True)
+class Edition:
+    """What a handbook's files shall be: path → text, or None for one that goes. `own` are those in byheart's own folder."""
+
+    files: dict[str, str | None] = field(default_factory=dict)
+    own: dict[str, str | None] = field(default_factory=dict)
+    # What each file looked like when this was worked out; another by then is a person's work.
+    bases: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> list[str]:
+        return sorted(self.files)
+
+
+def publish(shelf: Shelf, edition: Edition, is_ours: Callable[[], bool], *, keep: int) -> None:
+    """Put an edition in place. Raises Conflict, with nothing written, where somebody else has the work now or a person saved
+    one of the files meanwhile; `keep` backups stay, 0 takes all of them away."""
+    files = shelf.desk.files
+    with files.locked(shelf.root):
+        finish(shelf)
+        for path in edition.files:
+            if files.read(shelf.place(path)).digest != edition.bases.get(path, ""):
+                raise Conflict(f"{shelf.place(path)} was saved meanwhile; nothing was written")
+        if not is_ours():
+            raise Conflict("another process took this work over; nothing was written")
+        before = {path: files.read(shelf.place(path)).text for path in edition.files}
+        owned = {name: files.read(shelf.root.own(name)).text for name in edition.own}
+        if keep and any(text is not None for text in before.values()):
+            _back_up(shelf, before, owned, keep)
+        plan = {**edition.files, **{f"{_OWN}{name}": text for name, text in edition.own.items()}}
+        place = shelf.root.own(UNDER_WAY)
+        files.write(place, json.dumps({"files": plan, "bases": edition.bases}), files.read(place).digest)
+        finish(shelf)
+        if not keep:
+            _drop_backups(shelf, 0)
+
+
+def finish(shelf: Shelf) -> bool:
+    """Do what is written down as under way; whether there was something. The root is locked."""
+    files = shelf.desk.files
+    place = shelf.root.own(UNDER_WAY)
+    noted = files.read(place)
+    if noted.text is None:
+        return False
+    try:
+        told = json.loads(noted.text)
+        plan: dict[str, str | None] = told["files"]
+        bases: dict[str, str] = told["bases"]
+    except (ValueError, KeyError, TypeError):
+        # Written whole or not at all; this is somebody else's.
+        raise Refused(f"{place} is not as byheart writes it; look at it, then delete it") from None
+    # New evidence first, what goes last: whoever reads in between finds every file that is named.
+    for path, text in sorted(plan.items(), key=lambda each: (each[1] is None, _rank(each[0]), each[0])):
+        _apply(shelf, path, text, bases)
+    files.remove(place, noted.digest)
+    return True
+
+
+def _rank(path: str) -> int:
+    if path.startswith(_OWN):
+        return 5
+    return {"MEMORY.md": 2, "memory_summary.md": 3, "raw_memories.md": 1}.get(path, 0)
+
+
+def _apply(shelf: Shelf, path: str, text: str | None, bases: Mapping[str, str]) -> None:
+    files = shelf.desk.files
+    own = path.startswith(_OWN)
+    place = shelf.root.own(path[len(_OWN) :]) if own else shelf.place(path)
+    now = files.read(place)
+    if text is None:
+        if now.text is not None and (own or now.digest == bases.get(path, "")):
+            files.remove(place, now.digest)
+        return
+    if now.text == text:
+        return
+    # A person who saved after the plan was made keeps what they saved: the next run puts the two together.
+    if own or now.digest == bases.get(path, ""):
+        files.write(place, text, now.digest)
+
+
+def _back_up(shelf: Shelf, before: Mapping[str, str | None], owned: Mapping[str, str | None], keep: int) -> None:
+    _drop_backups(shelf, keep - 1)
+    plan = {**before, **{f"{_OWN}{name}": text for name, text in owned.items()}}
+    name = f"{shelf.desk.clock():%Y%m%dT%H%M%S%fZ}-{shelf.desk.token()}{_ENDING}"
+    shelf.desk.files.write(shelf.root.own(f"{BACKUP}/{name}"), json.dumps({"files": plan}), "")
+
+
+def backups(shelf: Shelf) -> list[str]:
+    """The names of a handbook's backups, the oldest first."""
+    return [name for name in shelf.desk.files.names(shelf.root.own(BACKUP)) if name.endswith(_ENDING)]
+
+
+def _drop_backups(shelf: Shelf, keep: int) -> None:
+    names = backups(shelf)
+    for name in names[: len(names) - keep] if keep else names:
+        place = shelf.root.own(f"{BACKUP}/{name}")
+        shelf.desk.files.remove(place, shelf.desk.files.read(place).digest)
+
+
+def roll_back(shelf: Shelf) -> str:
+    """Bring back what was there before the last edition; the name of the backup that was used."""
+    files = shelf.desk.files
+    with files.locked(shelf.root):
+        finish(shelf)
+        names = backups(shelf)
+        if not names:
+            raise NothingFound(f"there is no backup of the handbook of {shelf.name}")
+        place = shelf.root.own(f"{BACKUP}/{names[-1]}")
+        noted = files.read(place)
+        told = json.loads(noted.text or "{}").get("files", {})
+        bases = {path: files.read(shelf.place(path)).digest for path in told if not path.startswith(_OWN)}
+        under_way = shelf.root.own(UNDER_WAY)
+        files.write(under_way, json.dumps({"files": told, "bases": bases}), files.read(under_way).digest)
+        finish(shelf)
+        files.remove(place, noted.digest)
+    return names[-1]
+
+
+def own_files(baseline: Mapping[str, str], state: str) -> dict[str, str | None]:
+    """What is kept beside an edition: its own two texts, and what else tells a person's work apart."""
+    return {**{f"{BASELINE}/{name}": text for name, text in baseline.items()}, STATE: state}
+
+
+def base_of(shelf: Shelf, path: str) -> str:
+    """What a file looks like now."""
+    return shelf.desk.files.read(shelf.place(path)).digest
+
+
+def is_person_s(shelf: Shelf, path: str, digests: Mapping[str, str]) -> bool:
+    """Whether somebody changed a file that byheart wrote, or wrote it themselves."""
+    text = shelf.desk.files.read(shelf.place(path)).text
+    return text is not None and digests.get(path) != digest_of(text)
+
+
+def remove_all(shelf: Shelf, folder: Place) -> None:
+    """Take a folder of files away that are all byheart's own."""
+    files = shelf.desk.files
+    for name in files.names(folder):
+        place = Place(folder.base, f"{folder.path}/{name}")
+        files.remove(place, files.read(place).digest)

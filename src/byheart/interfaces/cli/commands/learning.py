@@ -1,0 +1,305 @@
+"""byheart learn, inbox and jobs: learning from sessions, deciding what it was not sure of, and its work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from byheart.domain.errors import BadInput
+from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli.progress import bar
+from byheart.interfaces.render import receipt_line, table
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.learning import Consolidated, JobView, LearnReport
+    from byheart.domain.results import Receipt
+    from byheart.flows.learning.library import Learning
+    from byheart.wiring import Opened
+
+_SHOWN = 8
+
+
+def learning() -> tuple[Opened, Learning]:
+    """The memory, and learning of all projects."""
+    from byheart import machine
+
+    opened = frame.opened(upkeep=False)
+    return opened, machine.learning(opened, frame.surroundings())
+
+
+@click.command(
+    epilog=frame.examples(
+        "byheart learn", "byheart learn --dry-run", "byheart learn --project . --json", "byheart learn --startup"
+    )
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing but the index.")
+@click.option(
+    "--project",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only this project: its name, its id, a folder in it, or . for this one.",
+)
+@click.option(
+    "--startup",
+    is_flag=True,
+    help="As when a session starts: only where learning.enabled is true, and within all of its bounds.",
+)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100_000), help="Learn from so many sessions at most; the others wait."
+)
+@click.option(
+    "--forget-gone",
+    is_flag=True,
+    help="Let go of sessions whose transcript is gone, also of those that their agent seems to have cleared away.",
+)
+@click.option("--no-refresh", is_flag=True, help="Learn from the index as it is; read no transcript.")
+@options.json_option
+def learn(
+    dry_run: bool,
+    names: tuple[str, ...],
+    startup: bool,
+    limit: int | None,
+    forget_gone: bool,
+    no_refresh: bool,
+    as_object: bool,
+) -> int:
+    """Learn from agents' sessions: read what is new, find what lasts, put it into each project's handbook.
+
+    What was learnt lies in projects/<id>/handbook in byheart's folder, as Markdown: MEMORY.md, memory_summary.md,
+    rollout_summaries/ and skills/. Edit it as you like: your lines stay. It is safe to interrupt, and to run twice at once.
+    """
+    from byheart import machine
+    from byheart.flows.learning.library import Wanted
+
+    opened = frame.opened(upkeep=False)
+    around = frame.surroundings()
+    every = machine.sessions(opened, around)
+    if not no_refresh:
+        done = every.refresh(bar("reading transcripts", 1e6, " MB"))
+        if done.is_busy:
+            frame.note("byheart: another byheart is reading transcripts; this goes by what it has read so far")
+    projects = tuple(_project(opened, every, name) for name in names)
+    wanted = Wanted(is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone)
+    report = machine.learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
+    opened.memory.caught_up()
+    if as_object:
+        frame.put(report)
+    else:
+        _told(report, opened, dry_run=dry_run)
+    if report.failed or any(each.refused for each in report.projects):
+        return 4
+    return 0 if report.sessions else 1
+
+
+def _project(opened: Opened, every: object, name: str) -> str:
+    from byheart.interfaces.cli.commands.sessions import _project as project_of
+
+    return project_of(opened, every, name)  # type: ignore[arg-type]
+
+
+def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
+    """What a run came to, for people."""
+    would = "would be " if dry_run else ""
+    if not report.sessions:
+        frame.note("byheart: no sessions were found; docs/agents.md says where byheart looks")
+        return
+    frame.say(
+        f"{report.sessions} sessions looked at in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} taught nothing"
+    )
+    for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1]):
+        frame.say(f"  {times} skipped: {reason}")
+    for key, error in report.failed:
+        frame.say(f"  failed: {visible(key)}: {visible(error)} (byheart jobs show {visible(key)})")
+    for each in report.projects:
+        _told_project(each, opened, dry_run=dry_run)
+    waiting = sum(each.inbox for each in report.projects)
+    if waiting:
+        frame.note(f"{waiting} thing{'s' if waiting > 1 else ''} to decide: byheart inbox")
+
+
+def _told_project(each: Consolidated, opened: Opened, *, dry_run: bool) -> None:
+    frame.say("")
+    frame.say(frame.heading(f"{visible(each.name)}  ({each.mode or 'not consolidated'})", opened))
+    if each.refused:
+        frame.say(f"  not written: {visible(each.refused)}")
+        return
+    frame.say(
+        f"  {len(each.added)} sessions added, {each.retained} as before, {len(each.removed)} removed: {each.groups} task groups,"
+        f" {each.tasks} tasks, {len(each.preferences)} preferences, {len(each.skills)} skills"
+    )
+    for line in each.preferences[:_SHOWN]:
+        frame.say(f"  - {visible(line)[:220]}")
+    if len(each.preferences) > _SHOWN:
+        frame.say(f"  … and {len(each.preferences) - _SHOWN} more")
+    for name in each.skills[:_SHOWN]:
+        frame.say(f"  skill: {visible(name)}")
+    if each.kept_lines:
+        frame.say(f"  {each.kept_lines} lines of yours kept")
+    if each.moved_lines:
+        frame.say(f"  {each.moved_lines} lines of yours kept as a note: what they stood below is gone")
+    if dry_run and each.diff:
+        frame.say("")
+        frame.page(each.diff)
+    elif each.written:
+        frame.say(f"  {visible(each.folder)}")
+
+
+class _Listing(click.Group):
+    """A group that lists when nothing is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=_Listing,
+    epilog=frame.examples(
+        "byheart inbox",
+        "byheart inbox accept 1a2b",
+        'byheart inbox edit 1a2b "use pnpm here"',
+        "byheart inbox reject 1a2b",
+    ),
+)
+def inbox() -> None:
+    """What learning was not sure of: accept it, word it anew, or reject it.
+
+    What is accepted becomes a record in memories.md; what is rejected is never learnt again.
+    """
+
+
+@inbox.command("list", epilog=frame.examples("byheart inbox", "byheart inbox --json"))
+@options.json_option
+def list_inbox(as_object: bool) -> int:
+    """Show what waits for a decision in this project."""
+    _, every = learning()
+    found = every.inbox()
+    if as_object:
+        frame.put(found)
+    else:
+        for each in found:
+            frame.say(f"{each.id}  {visible(each.text)}")
+            frame.say(f'          "{visible(each.quote)}" ({each.cite}; {", ".join(each.reasons)})')
+    if not found:
+        frame.note("byheart: nothing waits for a decision here")
+    return 0 if found else 1
+
+
+@inbox.command(epilog=frame.examples("byheart inbox accept 1a2b3c4d"))
+@click.argument("names", nargs=-1, required=True, metavar="ID...")
+@options.json_option
+def accept(names: tuple[str, ...], as_object: bool) -> None:
+    """Store what it says as a preference of this project."""
+    _, every = learning()
+    receipts = [every.accept(name) for name in names]
+    _decided(receipts, as_object)
+
+
+@inbox.command(epilog=frame.examples('byheart inbox edit 1a2b3c4d "always use pnpm in this repository"'))
+@click.argument("name", metavar="ID")
+@click.argument("text")
+@options.json_option
+def edit(name: str, text: str, as_object: bool) -> None:
+    """Store it in other words."""
+    if not text.strip():
+        raise BadInput("give the words that should be stored")
+    _, every = learning()
+    _decided([every.accept(name, text)], as_object)
+
+
+def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
+    if as_object:
+        frame.put(receipts)
+        return
+    for each in receipts:
+        frame.say(receipt_line(each))
+
+
+@inbox.command(epilog=frame.examples("byheart inbox reject 1a2b3c4d"))
+@click.argument("names", nargs=-1, required=True, metavar="ID...")
+@options.json_option
+def reject(names: tuple[str, ...], as_object: bool) -> None:
+    """Never learn it, and never ask about it again."""
+    _, every = learning()
+    gone = [every.reject(name).id for name in names]
+    if as_object:
+        frame.put({"rejected": gone})
+    else:
+        frame.say(f"rejected: {', '.join(gone)}")
+
+
+@click.group(
+    cls=_Listing,
+    epilog=frame.examples(
+        "byheart jobs", "byheart jobs show 0194f5a6", "byheart jobs retry 0194f5a6", "byheart jobs drop 0194f5a6"
+    ),
+)
+def jobs() -> None:
+    """The work of learning: what waits, what is being done, what failed for good."""
+
+
+@jobs.command("list", epilog=frame.examples("byheart jobs list", "byheart jobs list --all --json"))
+@click.option("--all", "every_one", is_flag=True, help="Show finished work, too.")
+@options.json_option
+def list_jobs(every_one: bool, as_object: bool) -> int:
+    """Show jobs, those that need somebody first."""
+    _, every = learning()
+    found = [job for job in every.jobs() if every_one or job.state != "done"]
+    if as_object:
+        frame.put(found)
+    else:
+        rows = [
+            (job.state.value, job.kind, job.key[:44], job.project, f"try {job.attempts}", visible(job.error)[:80])
+            for job in found
+        ]
+        for line in table(rows):
+            frame.say(line)
+    if not found:
+        frame.note("byheart: nothing waits and nothing failed")
+    return 0 if found else 1
+
+
+@jobs.command("show", epilog=frame.examples("byheart jobs show 0194f5a6"))
+@click.argument("name")
+@options.json_option
+def show_job(name: str, as_object: bool) -> None:
+    """Show one job: a session's or a project's, by its name or how that begins."""
+    _, every = learning()
+    _one(every.job(name), as_object)
+
+
+@jobs.command("retry", epilog=frame.examples("byheart jobs retry 0194f5a6"))
+@click.argument("name")
+@options.json_option
+def retry_job(name: str, as_object: bool) -> None:
+    """Give a job all of its tries back; the next byheart learn does it."""
+    _, every = learning()
+    _one(every.retry(name), as_object)
+
+
+@jobs.command("drop", epilog=frame.examples("byheart jobs drop 0194f5a6"))
+@click.argument("name")
+@options.json_option
+def drop_job(name: str, as_object: bool) -> None:
+    """Let go of a job until its session changes."""
+    _, every = learning()
+    _one(every.drop(name), as_object)
+
+
+def _one(job: JobView, as_object: bool) -> None:
+    if as_object:
+        frame.put(job)
+        return
+    rows = [
+        ("kind", job.kind), ("name", job.key), ("project", job.project), ("state", job.state.value), ("tries", str(job.attempts)),
+        ("started", job.started or "never"), ("finished", job.finished or "not yet"), ("error", job.error or "none"),
+        ("next try", f"in {job.waits_seconds:.0f} s" if job.waits_seconds else "with the next byheart learn"),
+    ]  # fmt: skip
+    for line in table([(name, visible(value)) for name, value in rows]):
+        frame.say(line)

@@ -1,0 +1,189 @@
+"""byheart memory: what was learnt of a project; see it, read it, build it anew, take it away."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from byheart.domain.errors import BadInput, Refused
+from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli.commands.learning import learning
+from byheart.interfaces.render import table
+from byheart.text.unicode import visible
+
+
+@click.group(
+    epilog=frame.examples(
+        "byheart memory view",
+        "byheart memory read memory://root/MEMORY.md",
+        "byheart memory stats",
+        "byheart memory clear",
+    )
+)
+def memory() -> None:
+    """What was learnt of this project: the summary that sessions are handed, and everything behind it.
+
+    byheart learn makes it. It lies in projects/<id>/handbook in byheart's folder, as files that you can read and edit.
+    """
+
+
+@memory.command(epilog=frame.examples("byheart memory view"))
+@options.json_option
+def view(as_object: bool) -> int:
+    """Show what a session of this project is handed."""
+    _, every = learning()
+    found = every.payload()
+    if as_object:
+        frame.put(found)
+    elif found:
+        frame.page(found.text.rstrip("\n"))
+        frame.note(f"{found.tokens:,} tokens{f', {found.left_out} lines did not fit' if found.left_out else ''}")
+    if found is None:
+        frame.note("byheart: nothing was learnt of this project yet; byheart learn does it")
+    return 0 if found else 1
+
+
+@memory.command(
+    epilog=frame.examples("byheart memory read memory://root", "byheart memory read memory://root/MEMORY.md")
+)
+@click.argument("address")
+@options.json_option
+def read(address: str, as_object: bool) -> None:
+    """Show what a memory:// address names."""
+    _, every = learning()
+    text = every.read(address)
+    if as_object:
+        frame.put({"address": address, "text": text})
+    else:
+        frame.page(text.rstrip("\n"))
+
+
+@memory.command(epilog=frame.examples("byheart memory stats"))
+@options.json_option
+def stats(as_object: bool) -> None:
+    """Count what memory holds of this project."""
+    _, every = learning()
+    found = every.stats()
+    if as_object:
+        frame.put(found)
+        return
+    rows = []
+    for name, value in found.items():
+        shown = (
+            ", ".join(f"{times} {state}" for state, times in value.items()) if isinstance(value, dict) else str(value)
+        )
+        rows.append((name, visible(shown)))
+    for line in table(rows):
+        frame.say(line)
+
+
+@memory.command(epilog=frame.examples("byheart memory diagnose"))
+@options.json_option
+def diagnose(as_object: bool) -> None:
+    """Say why something was not learnt, and what to do."""
+    _, every = learning()
+    found = every.diagnose()
+    if as_object:
+        frame.put([{"subject": subject, "detail": detail} for subject, detail in found])
+        return
+    for line in table([(subject, visible(detail)) for subject, detail in found]):
+        frame.say(line)
+
+
+def _rebuilt(force: bool, as_object: bool) -> int:
+    _, every = learning()
+    found = every.rebuild(force=force)
+    if as_object:
+        frame.put(found)
+    else:
+        frame.say(
+            found.refused or f"{found.groups} task groups, {found.tasks} tasks; {len(found.written)} files written"
+        )
+        frame.note(found.folder)
+    return 3 if found.refused else 0
+
+
+@memory.command(epilog=frame.examples("byheart memory rebuild"))
+@click.option("--force", is_flag=True, help="Also where the new handbook is much shorter than the old one.")
+@options.json_option
+def rebuild(force: bool, as_object: bool) -> int:
+    """Make this project's handbook anew from what was extracted. Lines of yours stay."""
+    return _rebuilt(force, as_object)
+
+
+@memory.command(epilog=frame.examples("byheart memory enqueue"))
+@options.json_option
+def enqueue(as_object: bool) -> None:
+    """Have this project's sessions learnt from anew by the next byheart learn."""
+    _, every = learning()
+    count = every.enqueue()
+    if as_object:
+        frame.put({"enqueued": count})
+    else:
+        frame.say(f"{count} session{'' if count == 1 else 's'} will be learnt from anew by the next byheart learn")
+
+
+@memory.command(epilog=frame.examples("byheart memory rollback"))
+@options.json_option
+def rollback(as_object: bool) -> None:
+    """Bring back this project's handbook as it was before the last change that byheart made to it."""
+    _, every = learning()
+    name = every.roll_back()
+    if as_object:
+        frame.put({"backup": name})
+    else:
+        frame.say(f"brought back from {name}")
+
+
+@memory.command(epilog=frame.examples("byheart memory forget 0194f5a6"))
+@click.argument("session")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.json_option
+def forget(session: str, yes: bool, as_object: bool) -> None:
+    """Take away what one session taught, for good. Its transcript stays, and is not learnt from again."""
+    _, every = learning()
+    _sure(f"forget what session {session} taught", yes)
+    thread, project = every.forget_session(session)
+    if as_object:
+        frame.put({"session": thread, "project": project})
+    else:
+        frame.say(f"forgotten: {thread} ({project})")
+
+
+def _cleared(yes: bool, as_object: bool) -> None:
+    opened, every = learning()
+    _sure(f"take away everything that was learnt of {opened.project.name}; notebooks and other projects stay", yes)
+    extracts, files = every.clear()
+    if as_object:
+        frame.put({"project": opened.project.id, "extracts": extracts, "files": files})
+    else:
+        frame.say(f"{opened.project.name}: {files} files and {extracts} extracts taken away")
+    opened.memory.caught_up()
+
+
+@memory.command(epilog=frame.examples("byheart memory clear", "byheart memory clear --yes"))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.json_option
+def clear(yes: bool, as_object: bool) -> None:
+    """Take away what was learnt of this project, and of no other. The next byheart learn learns it again."""
+    _cleared(yes, as_object)
+
+
+@memory.command(epilog=frame.examples("byheart memory reset --yes"))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.json_option
+def reset(yes: bool, as_object: bool) -> None:
+    """The same as clear."""
+    _cleared(yes, as_object)
+
+
+def _sure(what: str, yes: bool) -> None:
+    """Ask before something is taken away; without a terminal only --yes will do."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise BadInput(f"this would {what}; say --yes if you mean it")
+    click.echo(f"This will {what}. Go on? [y/N] ", nl=False, err=True)
+    if sys.stdin.readline().strip().casefold()[:1] != "y":
+        raise Refused("nothing was changed")

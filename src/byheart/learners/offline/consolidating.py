@@ -1,0 +1,44 @@
+"""Phase 2 without a model: extracts become a handbook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from byheart.domain.handbook import Group, Handbook, Skill, Written
+from byheart.domain.values import replace
+from byheart.learners.offline.grouping import blocks
+from byheart.learners.offline.overviews import overview
+from byheart.learners.offline.procedures import skills
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def consolidated(
+    every: Sequence[Written],
+    project: str,
+    *,
+    notes: Sequence[tuple[str, str]] = (),
+    is_forgotten: Callable[[str], bool] = lambda _: False,
+    uses: Callable[[Written], int] = lambda each: each.uses,
+) -> Handbook:
+    """The handbook of these extracts. It depends on nothing else, so that doing it again changes nothing."""
+    made = blocks(every, is_forgotten, uses)
+    found = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
+    groups = tuple(_pointing(group, found) for group in made.groups)
+    return Handbook(
+        groups=groups, overview=overview(replace(made, groups=groups), found, project, notes), skills=tuple(found)
+    )
+
+
+def _pointing(group: Group, found: Sequence[Skill]) -> Group:
+    """A block whose tasks name the skills that came from their sessions."""
+    by_thread: dict[str, list[str]] = {}
+    for skill in found:
+        for thread in skill.threads:
+            by_thread.setdefault(thread, []).append(skill.name)
+    tasks = []
+    for task in group.tasks:
+        names = dict.fromkeys(name for source in task.sources for name in by_thread.get(source.thread, ()))
+        tasks.append(replace(task, skills=tuple(names)))
+    return replace(group, tasks=tuple(tasks))

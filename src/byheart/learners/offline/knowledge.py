@@ -1,0 +1,265 @@
+"""What a task showed that the next one can use: commands that worked, where things are, what was decided and found out, and
+what went wrong and helped."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from byheart.dialects.handbook.phrases import one_line, shortened
+from byheart.domain.handbook import Bullet
+from byheart.learners.offline.evidence import is_common
+from byheart.learners.offline.tasks import is_chore
+from byheart.policies import commands as lines_of
+from byheart.policies import lasting, remarks
+from byheart.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.sessions import Turn
+    from byheart.domain.work import FixFact
+    from byheart.learners.offline.evidence import Evidence, Ran
+
+PROCEDURE = "commands that worked, in order: "
+_LONGEST_PROCEDURE = 12
+_KINDS = {
+    "test": "runs the tests", "lint": "lints", "types": "checks types", "build": "builds", "format": "formats",
+    "install": "installs dependencies", "run": "starts it",
+}  # fmt: skip
+_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 6, 5, 6, 10
+# How an agent tells what it found out: a cause, a constraint, how something works. What it is about to do is no finding.
+_CAUSE = re.compile(
+    r"\b(?:root cause|because|caused by|due to|turns out|the (?:issue|problem|bug|error|failure|reason|culprit|fix|trick) (?:is|was|here)|which means|that'?s why|blocked by|so that|otherwise|only (?:works|applies|runs|when)|"
+    r"requires?|needs? (?:to|the)|must|cannot|can'?t|doesn'?t (?:support|work|exist|handle|include)|does not|no longer|instead of|rather than|by design|on purpose|intentionally|leftover|silently|unrelated to|pre-existing|overrides?|ignores?|falls back|lives? in|defined in|located (?:in|at)|stored in|comes from|is (?:used|called|set|generated|handled|read|written|built|configured) (?:by|in|from|at|via|when)|backward compat\w*|convention|pattern|hook)\b",
+    re.IGNORECASE,
+)
+_PLAN = re.compile(
+    r"^\W*(?:let me|i'?ll|i will|i'?m going to|now (?:let|i|update|add|the|we)|next[,:]|first[,:]|step \d|i need to|i should|i can see|i have (?:a|all|enough)|let'?s|would you|do you|shall i|should i|want me|i'?m (?:now|also)|i also need|here'?s|here is|here are|done|all done|good|great|perfect|looks good|the changes? (?:is|are) (?:done|complete|in place)|all changes|everything|i'?ve|i have)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"`[^`\n]{2,80}`|\b[\w-]+(?:/[\w.-]+)+\b|\b\w+\.(?:ts|tsx|js|py|go|rs|md|json|ya?ml|toml|sh|lua|css|html|java|rb)\b|\b[a-z]+[A-Z]\w+\b|\b\w+_\w+\b"
+)
+_TESTED = re.compile(
+    r"\b(?:all )?\d[\d,]* (?:tests?|specs?) (?:pass|passed|passing)\b|\btests? (?:all )?pass\b", re.IGNORECASE
+)
+_NAMED_TEST = re.compile(r"^\s*(?:\(fail\)|FAILED |--- FAIL|✗|✖|not ok )")
+_QA = re.compile(r"\"(?P<q>[^\"\n]{4,400})\"\s*=\s*\"(?P<a>[^\"\n]{1,400})\"")
+_SUBJECT = re.compile(r"-m\s+(?:\"\$\(cat <<-?\s*'?\"?\w+'?\"?\s*\n\s*)?[\"']?(?P<subject>[^\n\"']{8,100})")
+_LINKS = re.compile(r"https?://[^\s)>\]\"'`]{8,200}")
+
+
+def knowledge(found: Evidence, *, plan: str = "") -> list[Bullet]:
+    """Facts and procedures, those that were proved first."""
+    lines = [*_decisions(found), *_commands(found), *_procedure(found), *_places(found)]
+    lines += _findings(found.spoken)
+    closing = _closing(found)
+    return [*lines, *closing, *([Bullet(plan)] if plan else [])]
+
+
+def _commands(found: Evidence) -> list[Bullet]:
+    """Commands that did what they are for, with their flags; the shortest spelling of each."""
+    best: dict[str, list[Ran]] = {}
+    for each in found.ran:
+        if each.kind in _KINDS and each.ok and len(each.form) <= 160 and "\n" not in each.form:
+            best.setdefault(each.kind or "", []).append(each)
+    lines = []
+    for kind, runs in best.items():
+        for form, times in Counter(_core(each.form) for each in runs).most_common(2):
+            same = [each for each in runs if _core(each.form) == form]
+            told = next((each.result for each in reversed(same) if each.result), None)
+            failed = sum(1 for each in found.ran if each.ok is False and _core(each.form) == form)
+            shown = (
+                f"worked {times} of {times + failed}" if failed else f"worked {times} time{'s' if times > 1 else ''}"
+            )
+            result = f"; last: {told}" if told else ""
+            lines.append(Bullet(one_line(f"`{form}` {_KINDS[kind]} here ({shown}{result})", 300), (same[-1].number,)))
+    return lines
+
+
+def _procedure(found: Evidence) -> list[Bullet]:
+    """The commands that did something and worked, in order: what several sessions went through is a procedure."""
+    taken: list[tuple[str, int]] = []
+    for each in found.ran:
+        form = _core(each.form)
+        if not each.ok or all(lines_of.only_looks(part) for part in lines_of.parts_of(form)):
+            continue
+        if len(form) > 100 or "`" in form or "<<" in form:
+            form = lines_of.stem_of(form)
+        if len(form) > 140 or "`" in form:
+            continue
+        if taken and lines_of.stem_of(taken[-1][0]) == lines_of.stem_of(form):
+            taken.pop()
+        taken.append((form, each.number))
+    last = taken[-_LONGEST_PROCEDURE:]
+    if len({lines_of.stem_of(form) for form, _ in last}) < 3:
+        return []
+    shown = " ; ".join(f"`{form}`" for form, _ in last)
+    return [Bullet(f"{PROCEDURE}{one_line(shown)}", (last[0][1], last[-1][1]))]
+
+
+def _core(form: str) -> str:
+    parts = [part for part in re.split(r"\s*&&\s*", form) if not part.startswith(("cd ", "echo "))]
+    return " && ".join(parts) or form
+
+
+def _places(found: Evidence) -> list[Bullet]:
+    """Where the work was done."""
+    files = [path for path, _ in found.edited.most_common() if not is_common(path)]
+    if not files:
+        return []
+    shown = ", ".join(f"`{path}`" for path in files[:_MOST_FILES])
+    more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
+    turns = tuple(sorted({found.edits_at[path] for path in files[:_MOST_FILES]}))[:3]
+    return [Bullet(one_line(f"the changes for this are in {shown}{more}", 500), turns)]
+
+
+def _decisions(found: Evidence) -> list[Bullet]:
+    """What the user chose where they were asked."""
+    lines = []
+    for turn in found.answers:
+        for match in _QA.finditer(turn.output or ""):
+            lines.append(Bullet(one_line(f"decided by the user: {match['q']} -> {match['a']}", 360), (turn.number,)))
+    return lines[:_MOST_DECISIONS]
+
+
+def _findings(spoken: Sequence[Turn]) -> list[Bullet]:
+    """What the agent found out, marked as its conclusion: nobody proved it."""
+    scored: list[tuple[float, int, str]] = []
+    seen: set[str] = set()
+    for place, turn in enumerate(spoken):
+        late = place >= len(spoken) - 2
+        for sentence in sentences(turn.text[:6000]):
+            score = _worth(sentence) + (0.5 if late else 0.0)
+            key = re.sub(r"\W+", "", sentence.casefold())[:80]
+            if score >= 2.0 and key not in seen:
+                seen.add(key)
+                scored.append((score, turn.number, sentence))
+    best = sorted(scored, key=lambda each: (-each[0], each[1]))[:_MOST_FINDINGS]
+    return [
+        Bullet(f"agent's finding: {one_line(sentence, 320)}", (number,))
+        for _, number, sentence in sorted(best, key=lambda each: each[1])
+    ]
+
+
+def _worth(sentence: str) -> float:
+    """How much an agent's sentence tells: causes and named things count, announcements do not."""
+    words = len(sentence.split())
+    if words < 7 or words > 60 or _PLAN.match(sentence) or sentence.rstrip().endswith(("?", ":")):
+        return 0.0
+    causes = len({match.group().casefold() for match in _CAUSE.finditer(sentence)})
+    named = len(set(_NAMED.findall(sentence)))
+    tested = 0.3 if _TESTED.search(sentence) else 0.0
+    return min(causes, 2) * 0.9 + min(named, 3) * 0.5 + tested - (0.4 if words > 40 else 0.0)
+
+
+def _closing(found: Evidence) -> list[Bullet]:
+    """What the user had done at the end, in their words: what returns in many sessions can be done unasked."""
+    lines = []
+    for turn in found.prompts[1:]:
+        if is_chore(turn.text):
+            lines.append(Bullet(f'when it was done, the user asked: "{one_line(turn.text, 120)}"', (turn.number,)))
+    return lines[-2:]
+
+
+def failures(found: Evidence) -> list[Bullet]:
+    """What went wrong: with what helped, with what the user said to it, or with nothing yet."""
+    lines = [_fixed(found, fix) for fix in _telling(found)]
+    for turn in found.prompts[1:]:
+        if remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION and len(turn.text.split()) >= 4:
+            first = next((each for each in sentences(turn.text)), turn.text)
+            if not lasting.judged(first, is_correction=True).is_sure and not first.rstrip().endswith("?"):
+                quote = one_line(first, 220).replace('"', "'")
+                lines.append(Bullet(f'the user corrected: "{quote}" -> check this before handing over', (turn.number,)))
+    open_ones = _open(found)
+    return [*lines[: _MOST_FIXES + 3], *open_ones]
+
+
+def _telling(found: Evidence) -> list[FixFact]:
+    """The fixes that say how, the most telling first but in the order they happened."""
+    helped = [
+        fix
+        for fix in found.fixes
+        if (fix.commands or fix.edited) and not lines_of.only_looks(fix.failed_command) and not _is_narrower(fix)
+    ]
+    chosen = sorted(helped, key=lambda fix: (not fix.passed, len(fix.commands) + len(fix.edited)))[:_MOST_FIXES]
+    return sorted(chosen, key=lambda fix: fix.failed_at)
+
+
+def _is_narrower(fix: FixFact) -> bool:
+    """Whether what went through in the end tried less than what had failed: a single test file proves nothing about all."""
+    failed, proof = (set(lines_of.form_of(each).split()) for each in (fix.failed_command, fix.proof))
+    return any("/" in word or "." in word for word in proof - failed) and not any(
+        "/" in word or "." in word for word in failed - proof
+    )
+
+
+def _fixed(found: Evidence, fix: FixFact) -> Bullet:
+    did = []
+    if fix.edited:
+        did.append("changing " + ", ".join(f"`{path}`" for path in fix.edited[-3:]))
+    ran = [one_line(lines_of.form_of(each), 120) for each in fix.commands[-2:]]
+    if ran:
+        did.append("running " + ", ".join(f"`{each}`" for each in ran))
+    failed, proof = one_line(lines_of.form_of(fix.failed_command), 120), one_line(lines_of.form_of(fix.proof), 100)
+    ended = f"then `{proof}` {'passed' if fix.passed else 'went past it'}"
+    text = f"`{failed}` failed with `{one_line(_symptom(found, fix), 200)}` -> {' and '.join(did)} -> {ended}"
+    return Bullet(text, (fix.failed_at, fix.fixed_at))
+
+
+def _symptom(found: Evidence, fix: FixFact) -> str:
+    """What failed, by name where a test runner says so: what tests log on the way looks like errors too."""
+    ran = next((each for each in found.ran if each.number == fix.failed_at), None)
+    named = [line for line in (ran.errors if ran else ()) if _NAMED_TEST.search(line)]
+    return named[0].replace("`", "'") if named else fix.error.replace("`", "'")
+
+
+def _open(found: Evidence) -> list[Bullet]:
+    """What still failed when the task ended."""
+    fixed = {fix.failed_at for fix in found.fixes}
+    last: dict[str, Ran] = {}
+    for each in found.ran:
+        if each.kind in ("test", "build", "lint", "types", "commit", "install"):
+            last[each.kind] = each
+    return [
+        Bullet(
+            f"`{one_line(each.form, 120)}` still failed at the end: `{one_line(each.errors[0], 200)}` -> unsolved",
+            (each.number,),
+        )
+        for each in last.values()
+        if each.ok is False and each.errors and each.number not in fixed
+    ]
+
+
+def references(found: Evidence) -> list[Bullet]:
+    """What to look up word for word: commits, commands that proved it, links."""
+    lines: list[Bullet] = []
+    for each in found.ran:
+        if each.kind == "commit" and each.ok and (subject := _SUBJECT.search(each.command)):
+            lines.append(Bullet(f"commit: {one_line(subject['subject'], 120)}", (each.number,)))
+    proofs = [each for each in found.ran if each.kind in ("test", "build", "lint", "types") and each.ok]
+    for each in proofs[-2:]:
+        told = f": {each.result}" if each.result else ""
+        lines.append(Bullet(f"verified: {one_line(f'`{each.form}`{told}', 220)}", (each.number,)))
+    for turn in found.prompts:
+        for link in _LINKS.findall(turn.text)[:3]:
+            lines.append(Bullet(f"link: {link.rstrip('.,;:')}", (turn.number,)))
+    once: dict[str, Bullet] = {}
+    for line in lines:
+        once.setdefault(line.text, line)
+    return list(once.values())[:_MOST_REFERENCES]
+
+
+def steps(found: Evidence) -> list[Bullet]:
+    """How it went, for somebody who wants to see it once more: what was asked, changed and run."""
+    lines = []
+    for turn in found.prompts[:6]:
+        lines.append(Bullet(f'the user: "{shortened(one_line(turn.text), 160)}"'.replace('""', '"'), (turn.number,)))
+    if found.edited:
+        lines.append(Bullet(f"{sum(found.edited.values())} changes to {len(found.edited)} files", (found.last_edit,)))
+    kinds = Counter(each.kind for each in found.ran if each.kind)
+    if kinds:
+        lines.append(Bullet("ran " + ", ".join(f"{kind} {times}×" for kind, times in kinds.most_common(5))))
+    return lines

@@ -1,0 +1,103 @@
+"""What a person wants from now on, in their own words: nobody else's words are looked at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from byheart.dialects.handbook.phrases import one_line, said
+from byheart.domain.handbook import Bullet
+from byheart.domain.values import dataclass
+from byheart.policies import lasting, remarks
+from byheart.text.likeness import normalised
+from byheart.text.sentences import is_document, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.sessions import Turn
+
+_LEAD = re.compile(
+    r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|pls|hey|oh|yes|no|well|btw|by the way|actually|just|again|note|important|reminder|my dude|plus)\b[,:;!.\s-]*)*"
+    r"(?:(?:please\s+)?(?:remember|keep in mind|bear in mind|don'?t forget|note)(?:\s+(?:that|to))?\b[,:]?\s*)?"
+    r"(?:(?:from now on|going forward|in (?:the )?future|from here on(?: out)?|as a (?:general )?rule|in general|by default|next time)\b[,:]?\s*)?",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"[,\s]*\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|please|thanks?(?: you)?|ok\??)\W*$",
+    re.IGNORECASE,
+)
+_WRAPPED = re.compile(r"^\((.*)\)\W*$")
+_FIRST = ((re.compile(r"^i'?d rather not\b", re.IGNORECASE), "avoid to"), (re.compile(r"^(?:i'?d|i would) rather\b", re.IGNORECASE), "rather"),
+          (re.compile(r"^i (?:(?:really|strongly|generally|usually|always) )?prefer\b", re.IGNORECASE), "prefer"),
+          (re.compile(r"^i (?:hate|dislike|don'?t like|do not like|can'?t stand)\b", re.IGNORECASE), "avoid"),
+          (re.compile(r"^i (?:don'?t|do not) want (?:you )?to\b", re.IGNORECASE), "do not"),
+          (re.compile(r"^i (?:don'?t|do not) want\b", re.IGNORECASE), "no"),
+          (re.compile(r"^i want you to\b", re.IGNORECASE), ""), (re.compile(r"^you (?:should|must|need to|have to)\b", re.IGNORECASE), ""))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A sentence that may be a preference: for a person to decide."""
+
+    quote: str
+    default: str
+    turn: int
+    score: float
+    reasons: tuple[str, ...]
+    situation: str
+
+
+def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list[Candidate]]:
+    """The preferences in these messages, and what may be one."""
+    sure: dict[str, tuple[str, str, list[int], str]] = {}
+    unsure: dict[str, Candidate] = {}
+    for place, turn in enumerate(prompts):
+        document = is_document(turn.text)
+        corrects = place > 0 and remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION
+        for sentence in sentences(turn.text):
+            judged = lasting.judged(sentence, in_document=document, is_correction=corrects)
+            if not judged.is_possible:
+                continue
+            default = default_of(sentence)
+            key = normalised(default)
+            if judged.is_sure:
+                manner = "corrected" if corrects else _manner(sentence)
+                known = sure.setdefault(key, (sentence, default, [], manner))
+                known[2].append(turn.number)
+            else:
+                unsure.setdefault(
+                    key,
+                    Candidate(
+                        quote=one_line(sentence, 300),
+                        default=default,
+                        turn=turn.number,
+                        score=judged.score,
+                        reasons=judged.reasons,
+                        situation=situation,
+                    ),
+                )
+    bullets = [said(_when(situation), manner, quote, default, turns) for quote, default, turns, manner in sure.values()]
+    return bullets, [each for key, each in unsure.items() if key not in sure]
+
+
+def _when(situation: str) -> str:
+    return f"working on {situation}"
+
+
+def _manner(sentence: str) -> str:
+    return "asked" if re.search(r"\bplease\b", sentence, re.IGNORECASE) else "said"
+
+
+def default_of(sentence: str) -> str:
+    """What a sentence means for the next time: itself, without how it was introduced."""
+    text = one_line(sentence)
+    wrapped = _WRAPPED.match(text)
+    text = wrapped[1] if wrapped else text
+    core = _TAIL.sub("", _LEAD.sub("", text, count=1)).strip(" ,;:-") or text
+    for pattern, stand_in in _FIRST:
+        shorter, count = pattern.subn(stand_in, core, count=1)
+        if count:
+            core = shorter.strip()
+            break
+    return core.rstrip(" .!") or text

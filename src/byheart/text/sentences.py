@@ -1,0 +1,76 @@
+"""A person's message as sentences: what was pasted into it is left out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
+_ENDS = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+(?=[\"'(\[]?[^\s])|(?<=[。！？])")
+# Dots that end no sentence.
+_SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|fig|mr|ms|dr|st|al)|\b[A-Z]|\d)\.$", re.IGNORECASE)
+# Lines that a program printed: places in code, stamps, frames, prompts of shells, tables, diffs, paths, progress.
+_PRINTED = re.compile(
+    r"^\s*(?:[>|$❯➜#%]\s|[+-]{1,3}(?:\s{2,}|[^\s-])|@@|at\s+\S+\(|File \"|Traceback|\[[\d:/., -]{6,}|\d{4}-\d\d-\d\d[T ]\d\d:|"
+    r"(?:error|warning|info|debug|fatal|panic|npm ERR!?|npm error|FAIL|PASS|ok|not ok|---)\b[:\s(]|\S+\.\w{1,5}:\d+|[/~][\w./-]+:?\d*\s*$|https?://\S+\s*$|"
+    r"\d+(?:\.\d+)? \S+ error\b|[\w.-]+@[\w.-]+[:$~]|import |from \S+ import|def |class |func |const |let \w+ =|var |return\b|\}|\{|//|/\*|<\w+|</)"
+)
+# Marks of code that a sentence has few of.
+_CODE = re.compile(r"[{}<>=;|\\]|\w\(|\)\.|::|->|=>")
+_LONGEST = 700
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences that a person wrote, in order; code, logs and other pasted things are passed over."""
+    for line in paragraphs(text):
+        start = 0
+        for end in _ENDS.finditer(line):
+            piece = line[start : end.start()].strip()
+            if _SHORT.search(piece):
+                continue
+            if piece:
+                yield piece
+            start = end.end()
+        if rest := line[start:].strip():
+            yield rest
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """The lines that a person wrote, those that were only wrapped put together again."""
+    held = ""
+    for line in _FENCE.sub("\n", text).split("\n"):
+        plain = line.strip()
+        begins = bool(_MARK.match(line)) or plain.startswith("#")
+        if not plain or begins or is_printed(line) or plain[:1] in "-*+":
+            if held:
+                yield held
+            held = ""
+        if plain and not is_printed(line):
+            held = f"{held} {_MARK.sub('', line).strip(' #')}".strip()
+        # Typed lines end where they end; wrapped ones are long.
+        if held and len(plain) < 60:
+            yield held
+            held = ""
+    if held:
+        yield held
+
+
+def is_printed(line: str) -> bool:
+    """Whether a line looks like a program's output or code."""
+    if len(line) > _LONGEST * 3 or _PRINTED.match(line):
+        return True
+    marks = len(_CODE.findall(line))
+    return marks >= 3 and marks * 12 > len(line)
+
+
+def is_document(text: str) -> bool:
+    """Whether a message is mostly a document: a plan, an issue, a page that was pasted, rather than somebody speaking."""
+    if len(text) < 900:
+        return False
+    lines = [line for line in text.split("\n") if line.strip()]
+    marked = sum(bool(_MARK.match(line)) or line.lstrip().startswith(("#", "|", "```", "**")) for line in lines)
+    return len(text) > 4000 or marked >= 6 or (marked >= 3 and any(line.startswith("#") for line in lines))
