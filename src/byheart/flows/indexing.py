@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from byheart.flows.minds import Minds
 
 ARCHIVE = "#archive"
+HANDBOOK = "handbook/MEMORY.md"
 _BEFORE = 300
 # How far back the record before another one of the same session may stand.
 _REACH = 50
@@ -134,6 +135,37 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
                 taken.problems += wrong
             taken.pages.append(path)
         _archive(desk, index, scope, known, taken, None if only_look else grown, only_look=only_look)
+        _handbook(desk, index, scope, known, taken, only_look=only_look)
+
+
+def _handbook(
+    desk: Desk, index: RecordIndex, scope: Scope, known: dict[str, str], taken: _Taken, *, only_look: bool
+) -> None:
+    """What was learnt of a project, and of no other."""
+    root = desk.roots[scope]
+    if desk.files.size(Place(root.folder.base, f"{root.folder.path}/{HANDBOOK}")) is None:
+        # Most projects have none, and need not pay for what reads it.
+        return
+    from byheart.flows.learning.indexed import hits, places
+
+    for place in places(desk, root):
+        path = str(place)
+        try:
+            stamp = _stamp(desk, place)
+            if not stamp:
+                continue
+            taken.pages.append(path)
+            if known.get(path) == stamp:
+                continue
+            if only_look:
+                taken.is_behind = True
+                return
+            text = desk.files.read(place).text or ""
+        except (Unreadable, Unnatural) as error:
+            problem = f"{error.problem}; {error.remedy}"
+            taken.problems.append(Finding(rule="unreadable", message=problem, place=error.path))
+            continue
+        taken.gone += index.put_page(path, stamp, list(_items(desk, hits(place, text, scope), ())))
 
 
 def _may_grow(known: str, stamp: str) -> bool:

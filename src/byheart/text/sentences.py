@@ -12,7 +12,9 @@ _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILIN
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+(?=[\"'(\[]?[^\s])|(?<=[。！？])")
 # Dots that end no sentence.
-_SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|fig|mr|ms|dr|st|al)|\b[A-Z]|\d)\.$", re.IGNORECASE)
+_SHORT = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|fig|mr|ms|dr|st|al)|\b[A-Z])\.$|^\d{1,2}\.$", re.IGNORECASE
+)
 # Lines that a program printed: places in code, stamps, frames, prompts of shells, tables, diffs, paths, progress.
 _PRINTED = re.compile(
     r"^\s*(?:[>|$❯➜#%]\s|[+-]{1,3}(?:\s{2,}|[^\s-])|@@|at\s+\S+\(|File \"|Traceback|\[[\d:/., -]{6,}|\d{4}-\d\d-\d\d[T ]\d\d:|"

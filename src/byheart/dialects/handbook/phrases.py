@@ -72,7 +72,7 @@ def keywords(words: Iterable[str], most: int = 12) -> tuple[str, ...]:
     for word in words:
         plain = one_line(word).replace(",", " ").strip(" `\"'")
         plain = " ".join(plain.split())
-        if len(plain) > 1 and len(plain) <= 80 and not is_placeholder(plain):
+        if len(plain) > 1 and len(plain) <= 80 and not is_placeholder(plain) and "REDACTED" not in plain:
             found.setdefault(plain.casefold(), plain)
     return tuple(list(found.values())[:most])
 

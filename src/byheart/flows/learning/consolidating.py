@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import memory, raw, skills, summary
 from byheart.dialects.handbook.checking_files import check
 from byheart.dialects.handbook.handmade import merged
+from byheart.dialects.handbook.phrases import signal_of
 from byheart.domain.errors import Conflict, Refused
 from byheart.domain.handbook import MEMORY, NOTES, RAW, ROLLOUTS, SKILLS, SUMMARY, Handbook
 from byheart.domain.learning import CONSOLIDATE, Claim, Consolidated, Job, Kept, LearningQueue, LearningSettings
 from byheart.domain.values import dataclass, replace
-from byheart.flows import ledger
-from byheart.flows.learning import inbox, publishing
+from byheart.flows import ledger, using
+from byheart.flows.learning import inbox, indexed, publishing
 from byheart.flows.learning.publishing import Edition
 from byheart.flows.learning.shelf import (
     ARCHIVE,
@@ -30,10 +30,12 @@ from byheart.flows.learning.shelf import (
     texts,
 )
 from byheart.learners.offline.consolidating import consolidated
+from byheart.learners.offline.grouping import Maybe
+from byheart.learners.offline.wishes import same
 from byheart.policies import forgetting, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _ROUNDS = 5
 # A handbook that loses more than this share of its lines without a session to explain it is not published.
@@ -99,7 +101,7 @@ def _published(
             if attempt == _ROUNDS - 1 or not queue.holds(job):
                 raise
     shelf.desk.files.prune(shelf.place(SKILLS))
-    inbox.refreshed(shelf, kept)
+    inbox.refreshed(shelf, kept, lambda text: _is_known(text, report.preferences))
     report.inbox = len(inbox.waiting(shelf))
     done = {each.written.thread.id: each.revision for each in choice.selected}
     queue.done(job, done, [each.written.thread.id for each in choice.archived])
@@ -115,7 +117,7 @@ def _prepared(
 ) -> tuple[Edition, selection.Choice, list[Kept]]:
     """Everything but writing: which extracts, the handbook they come to, and what of it differs from what is there."""
     now = shelf.desk.clock()
-    with_uses = _counted(every, queue)
+    with_uses = _counted(shelf, every, queue)
     choice = selection.chosen([each for each in with_uses if each.written.raw_memory], settings, now)
     files, _ = texts(shelf.desk.files, shelf.folder)
     report.mode = "INCREMENTAL" if SUMMARY in files and files[SUMMARY].strip() else "INIT"
@@ -123,7 +125,7 @@ def _prepared(
     report.retained, report.archived = len(choice.retained), len(choice.archived)
     report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
     report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
-    handbook = _handbook(shelf, choice, now)
+    handbook = _handbook(shelf, choice)
     report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
     report.preferences = list(handbook.overview.preferences)
     report.skills = [skill.name for skill in handbook.skills]
@@ -144,16 +146,26 @@ def _prepared(
     return edition, choice, with_uses
 
 
-def _counted(every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
-    """Extracts with what agents named of them counted in."""
+def _is_known(text: str, preferences: Sequence[str]) -> bool:
+    """Whether a preference of the handbook says this already."""
+    told = (signal_of(memory.core_of(line)) for line in preferences)
+    return any(same(parts["default"], text) for parts in told if parts)
+
+
+def _counted(shelf: Shelf, every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
+    """Extracts with what agents named of them, and what was recalled, counted in."""
     named = queue.citations()
-    if not named:
+    recalled = using.counts(shelf.desk)
+    if not named and not recalled:
         return list(every)
     found = []
+    now = shelf.desk.clock()
     for each in every:
         written = each.written
         keys = (written.thread.id.casefold(), raw.file_of(written).removesuffix(".md"))
         hits = [named[key] for key in keys if key in named]
+        if times := _recalled(written.raw_memory, recalled):
+            hits.append((times, now))
         if hits:
             last = max([when for _, when in hits] + ([written.last_use] if written.last_use else []))
             written = replace(written, uses=written.uses + sum(times for times, _ in hits), last_use=last)
@@ -161,10 +173,31 @@ def _counted(every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
     return found
 
 
-def _handbook(shelf: Shelf, choice: selection.Choice, now: datetime) -> Handbook:
-    del now
+def _recalled(raw_memory: str, counts: Mapping[str, int]) -> int:
+    """How often a line of an extract was the answer to a question."""
+    if not counts or not raw_memory:
+        return 0
+    told = raw.parsed_raw(raw_memory)
+    lines = [line.text for task in told.tasks for line in (*task.preferences, *task.knowledge, *task.failures)]
+    return sum(counts.get(indexed.handle(text), 0) for text in (*lines, told.description))
+
+
+def _handbook(shelf: Shelf, choice: selection.Choice) -> Handbook:
+    decided = inbox.decided(shelf)
+    maybe = {
+        each.written.thread.id: [
+            Maybe(situation=told.situation, quote=told.quote, default=told.text, turn=told.turn)
+            for told in inbox.questions(shelf, each)
+            if told.id not in decided
+        ]
+        for each in choice.selected
+    }
     return consolidated(
-        [each.written for each in choice.selected], shelf.name, notes=notes(shelf), is_forgotten=forgotten_lines(shelf)
+        [each.written for each in choice.selected],
+        shelf.name,
+        notes=notes(shelf),
+        maybe=maybe,
+        is_forgotten=forgotten_lines(shelf),
     )
 
 
@@ -174,7 +207,6 @@ def forgotten_lines(shelf: Shelf) -> Callable[[str], bool]:
     if not stones:
         return lambda _: False
     salt = shelf.desk.salt()
-    from byheart.dialects.handbook.phrases import signal_of
 
     def is_forgotten(text: str) -> bool:
         parts = signal_of(text)

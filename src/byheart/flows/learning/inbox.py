@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.stems import short_id
-from byheart.domain.errors import Ambiguous, BadInput, NothingFound
+from byheart.domain.errors import BadInput, NothingFound
 from byheart.domain.records import Kind, Signal
 from byheart.domain.values import asdict, dataclass, fields
 from byheart.flows import ledger
@@ -15,7 +15,7 @@ from byheart.policies.forgetting import Tombstone
 from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from byheart.domain.learning import Kept
     from byheart.domain.results import Receipt
@@ -34,6 +34,7 @@ class Question:
     situation: str
     cite: str
     thread: str
+    turn: int
     score: float
     reasons: tuple[str, ...] = ()
 
@@ -41,32 +42,41 @@ class Question:
 _NAMES = {each.name for each in fields(Question)}
 
 
-def refreshed(shelf: Shelf, kept: Sequence[Kept]) -> None:
-    """Bring the inbox up to date with the extracts: what was decided, or forgotten, does not come back."""
-    decided = _decided(shelf)
+def questions(shelf: Shelf, kept: Kept) -> list[Question]:
+    """What one extract was not sure of."""
+    thread = kept.written.thread
+    return [
+        Question(
+            id=short_digest(shelf.project, str(raw.get("default", "")).casefold()),
+            text=str(raw.get("default", "")),
+            quote=str(raw.get("quote", "")),
+            situation=str(raw.get("situation", "")),
+            cite=f"{short_id(thread.id)}#{raw.get('turn', 1)}",
+            thread=thread.id,
+            turn=int(raw.get("turn", 1)),
+            score=float(raw.get("score", 0)),
+            reasons=tuple(str(reason) for reason in raw.get("reasons", ())),
+        )
+        for raw in _candidates(kept)
+        if raw.get("default")
+    ]
+
+
+def refreshed(shelf: Shelf, kept: Sequence[Kept], is_known: Callable[[str], bool]) -> None:
+    """Bring the inbox up to date with the extracts: what is known, was decided or forgotten is not asked about."""
+    known = decided(shelf)
     stones = ledger.tombstones(shelf.desk)
     salt = shelf.desk.salt() if stones else b""
     found: dict[str, Question] = {}
     for each in kept:
-        thread = each.written.thread
-        for raw in _candidates(each):
-            question = Question(
-                id=short_digest(shelf.project, str(raw.get("default", "")).casefold()),
-                text=str(raw.get("default", "")),
-                quote=str(raw.get("quote", "")),
-                situation=str(raw.get("situation", "")),
-                cite=f"{short_id(thread.id)}#{raw.get('turn', 1)}",
-                thread=thread.id,
-                score=float(raw.get("score", 0)),
-                reasons=tuple(str(reason) for reason in raw.get("reasons", ())),
-            )
+        for question in questions(shelf, each):
+            told = (question.text, question.quote)
             if (
-                not question.text
-                or question.id in decided
-                or forgetting.blocks(stones, salt, None, (question.text, question.quote))
+                question.id not in known
+                and not is_known(question.text)
+                and not forgetting.blocks(stones, salt, None, told)
             ):
-                continue
-            found.setdefault(question.id, question)
+                found.setdefault(question.id, question)
     text = "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in found.values())
     place = shelf.root.own(INBOX)
     old = shelf.desk.files.read(place)
@@ -95,7 +105,8 @@ def waiting(shelf: Shelf) -> list[Question]:
     return sorted(found, key=lambda each: (-each.score, each.id))
 
 
-def _decided(shelf: Shelf) -> set[str]:
+def decided(shelf: Shelf) -> set[str]:
+    """What a person has decided about already."""
     found = set()
     for row in (shelf.desk.files.read(shelf.root.own(DECIDED)).text or "").split("\n"):
         try:
@@ -152,6 +163,3 @@ def _decide(shelf: Shelf, question: Question, how: str) -> None:
         old = shelf.desk.files.read(place)
         rows = [row for row in (old.text or "").split("\n") if row and json.loads(row).get("id") != question.id]
         shelf.desk.files.write(place, "".join(f"{row}\n" for row in rows), old.digest)
-
-
-__all__ = ["Ambiguous", "Question", "accept", "named", "refreshed", "reject", "waiting"]

@@ -55,6 +55,24 @@ class Learning:
     ) -> None:
         self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
         self._settings, self._chosen, self._is_gone = settings, chosen, is_gone
+        self._here = desk.project.id
+
+    def at(self, name: str | None) -> Learning:
+        """Learning as seen from another project, by its id or its name; what nobody learnt from is told."""
+        if name is None:
+            return self
+        known = dict.fromkeys([*self._queue.projects(), *self._known_projects()])
+        fitting = [name] if name in known else [each for each in known if each.rsplit("-", 1)[0] == name]
+        if len(fitting) != 1:
+            choices = ", ".join((fitting or list(known))[:8]) or "none yet"
+            raise BadInput(
+                f"{name!r} {'fits several projects' if fitting else 'is no project that was learnt from'}; known: {choices}"
+            )
+        other = Learning(
+            self._desk, self._home, self._sessions, self._queue, self._settings, self._chosen, self._is_gone
+        )
+        other._here = fitting[0]
+        return other
 
     # Learning
 
@@ -207,7 +225,7 @@ class Learning:
 
     def shelf(self, project: str | None = None) -> Shelf:
         """The handbook of a project, else of the one we stand in."""
-        return self._shelf(project or self._desk.project.id)
+        return self._shelf(project or self._here)
 
     def _shelf(self, project: str) -> Shelf:
         return shelf.shelf_of(self._desk, self._home, project)

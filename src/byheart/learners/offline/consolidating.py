@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Group, Handbook, Skill, Written
 from byheart.domain.values import replace
-from byheart.learners.offline.grouping import blocks
+from byheart.learners.offline.grouping import Maybe, blocks
 from byheart.learners.offline.overviews import overview
 from byheart.learners.offline.procedures import skills
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def consolidated(
@@ -19,11 +19,12 @@ def consolidated(
     project: str,
     *,
     notes: Sequence[tuple[str, str]] = (),
+    maybe: Mapping[str, Sequence[Maybe]] | None = None,
     is_forgotten: Callable[[str], bool] = lambda _: False,
     uses: Callable[[Written], int] = lambda each: each.uses,
 ) -> Handbook:
     """The handbook of these extracts. It depends on nothing else, so that doing it again changes nothing."""
-    made = blocks(every, is_forgotten, uses)
+    made = blocks(every, is_forgotten, uses, maybe or {})
     found = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
     groups = tuple(_pointing(group, found) for group in made.groups)
     return Handbook(

@@ -7,18 +7,18 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from byheart.dialects.handbook.phrases import keywords, one_line
+from byheart.dialects.handbook.phrases import keywords, one_line, said
 from byheart.dialects.handbook.raw import cite_of, parsed_raw, stamp
 from byheart.dialects.handbook.stems import short_id
 from byheart.domain.handbook import Bullet, Extract, Group, GroupTask, Guidance, Outcome, Source, Support, Task, Written
 from byheart.domain.values import dataclass, field, replace
 from byheart.learners.offline.knowledge import PROCEDURE
 from byheart.learners.offline.tasks import telling_words
-from byheart.learners.offline.wishes import Said, Wish, habits, merged
+from byheart.learners.offline.wishes import Said, Wish, habits, merged, repeated
 from byheart.text.likeness import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
 # Tasks of one block that share so many of their words are tries at the same thing.
@@ -63,6 +63,16 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Maybe:
+    """A sentence that may be a preference, and the task it was said in."""
+
+    situation: str
+    quote: str
+    default: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
     """All blocks, with what the overview is made of: the wishes, the newest task of each block, and the extracts."""
 
@@ -72,8 +82,14 @@ class Blocks:
     extracts: tuple[tuple[Written, Extract], ...]
 
 
-def blocks(every: Sequence[Written], is_forgotten: Callable[[str], bool], uses: Callable[[Written], int]) -> Blocks:
-    """The blocks of a handbook. What was forgotten is left out of each of them."""
+def blocks(
+    every: Sequence[Written],
+    is_forgotten: Callable[[str], bool],
+    uses: Callable[[Written], int],
+    maybe: Mapping[str, Sequence[Maybe]],
+) -> Blocks:
+    """The blocks of a handbook. What was forgotten is left out of each of them; `maybe` are sentences of threads that may be
+    preferences, and are where they return."""
     extracts = [(each, _kept(parsed_raw(each.raw_memory), is_forgotten)) for each in every]
     told = [
         Told(written=each, task=task, number=number)
@@ -84,12 +100,29 @@ def blocks(every: Sequence[Written], is_forgotten: Callable[[str], bool], uses: 
     for one in told:
         groups.setdefault(one.task.group or "everything else", []).append(one)
     wanted = merged((line.text, _place(one, line.turns)) for one in told for line in one.task.preferences)
+    wanted += repeated(_maybe(told, maybe, is_forgotten), wanted)
     wanted += habits((line.text, _place(one, line.turns)) for one in told for line in one.task.knowledge)
     newest = {name: max(one.at for one in members) for name, members in groups.items()}
     used = {name: max((uses(one.written) for one in members), default=0) for name, members in groups.items()}
     order = sorted(groups, key=lambda name: (-used[name].bit_length(), -newest[name].timestamp(), name))
     made = tuple(_group(name, groups[name], wanted, uses) for name in order)
     return Blocks(groups=made, wishes=tuple(wanted), newest=newest, extracts=tuple(extracts))
+
+
+def _maybe(
+    told: Sequence[Told], maybe: Mapping[str, Sequence[Maybe]], is_forgotten: Callable[[str], bool]
+) -> Iterable[tuple[str, Said]]:
+    """Sentences that may be preferences, each with the task it was said in."""
+    for one in told:
+        for each in maybe.get(one.written.thread.id, ()):
+            if each.situation == one.task.name or (one.number == 1 and not _has(told, one, each.situation)):
+                line = said(f"working on {one.task.name}", "asked", each.quote, each.default, (each.turn,))
+                if not is_forgotten(line.text):
+                    yield line.text, _place(one, (each.turn,))
+
+
+def _has(told: Sequence[Told], one: Told, name: str) -> bool:
+    return any(other.written.thread.id == one.written.thread.id and other.task.name == name for other in told)
 
 
 def _kept(extract: Extract, is_forgotten: Callable[[str], bool]) -> Extract:

@@ -23,6 +23,10 @@ _COMMAND = re.compile(
 )
 _FIXED = re.compile(r"^`[^`]+` failed with `(?P<error>[^`]+)` -> .+ passed$")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
+_SPOKEN = {
+    "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
+    "installs dependencies": "Dependencies",
+}  # fmt: skip
 _TIPS, _NAMES = 10, 4
 
 
@@ -108,7 +112,7 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
-    lines = [f"{command} {what} in this project." for command, what in _commands(made).items()]
+    lines = [f"{_SPOKEN[what]}: {command}" for command, what in _commands(made).items()]
     lines += [f"Related skill: skills/{skill.name}/SKILL.md: {one_line(skill.description, 160)}" for skill in skills]
     errors: dict[str, tuple[str, set[str]]] = {}
     for each, extract in made.extracts:

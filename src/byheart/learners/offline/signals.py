@@ -77,12 +77,17 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
                         situation=situation,
                     ),
                 )
-    bullets = [said(_when(situation), manner, quote, default, turns) for quote, default, turns, manner in sure.values()]
+    bullets = [
+        said(_when(situation, quote), manner, quote, default, turns) for quote, default, turns, manner in sure.values()
+    ]
     return bullets, [each for key, each in unsure.items() if key not in sure]
 
 
-def _when(situation: str) -> str:
-    return f"working on {situation}"
+def _when(situation: str, quote: str) -> str:
+    """The situation, without the sentence itself where the task was named after it."""
+    before = situation.casefold().partition(one_line(quote).casefold().rstrip(" .!")[:60])[0].rstrip(" ;,.:")
+    shown = situation[: len(before)] if len(before) < len(situation) else situation
+    return f"working on {shown}" if shown else "working in this project"
 
 
 def _manner(sentence: str) -> str:

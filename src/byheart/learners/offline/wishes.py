@@ -27,6 +27,18 @@ _ACTIONS = {
         ("run the tests", r"\btests?\b"),
     )
 }
+_THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
+_FOR = re.compile(
+    rf"\b(?:us(?:e|es|ing)|prefer|switch(?:ed)? to|mov(?:e|ed) to|go with|stick (?:to|with)|rely on)\s+{_THING}",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    rf"\b(?:not|never|no longer|don'?t|do not|stop|avoid|instead of|rather than|over)\s+(?:us(?:e|ing)\s+|with\s+)?{_THING}",
+    re.IGNORECASE,
+)
+_NOTHING = frozenset(
+    "a an the it this that them to be do use using ever any all have in on for with and or more".split()
+)
 # So many sessions make a habit of what was asked for at their end.
 HABIT = 3
 _ALIKE = 0.75
@@ -68,7 +80,7 @@ def merged(told: Iterable[tuple[str, Said]]) -> list[Wish]:
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
         parts = signal_of(text)
         default = parts["default"] if parts else text
-        known = next((wish for wish in wishes if _same(wish.default, default)), None)
+        known = next((wish for wish in wishes if same(wish.default, default)), None)
         if known is None:
             wishes.append(Wish(text=text, default=default, places=[place]))
         else:
@@ -78,13 +90,51 @@ def merged(told: Iterable[tuple[str, Said]]) -> list[Wish]:
     return _settled(wishes)
 
 
-def _same(one: str, other: str) -> bool:
+def repeated(told: Iterable[tuple[str, Said]], wishes: list[Wish]) -> list[Wish]:
+    """What nobody could be sure of by itself, and several sessions said: those that agree with a known wish add to it, and of
+    the others those that came more than once. Word for word the same may be a copy, so it counts once."""
+    maybe: list[Wish] = []
+    for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
+        default = (signal_of(text) or {}).get("default", text)
+        known = next((wish for wish in wishes if same(wish.default, default)), None)
+        if known is not None:
+            known.places.append(place)
+            known.places.sort(key=lambda each: each.at, reverse=True)
+            continue
+        other = next((wish for wish in maybe if same(wish.default, default)), None)
+        if other is None:
+            maybe.append(Wish(text=text, default=default, places=[place]))
+        elif normalised(other.text) != normalised(text) and place.at.date() != other.places[0].at.date():
+            other.text, other.default = text, default
+            other.places.insert(0, place)
+    return [wish for wish in maybe if wish.sessions > 1]
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two sentences want the same thing."""
     if normalised(one) == normalised(other):
+        return True
+    mine, theirs = _named(one), _named(other)
+    if mine[0] and mine[1] and mine == theirs:
+        # One thing and not another, whatever is said around it.
         return True
     first, second = set(content_words(one)), set(content_words(other))
     if not first or not second or _denies(one) != _denies(other):
         return False
     return len(first & second) / len(first | second) >= _ALIKE
+
+
+def _named(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The things that a sentence is for, and those that it is against, by name."""
+    wanted = {each.casefold().rstrip(".") for each in _FOR.findall(text)} - _NOTHING
+    unwanted = {each.casefold().rstrip(".") for each in _AGAINST.findall(text)} - _NOTHING
+    return frozenset(wanted - unwanted), frozenset(unwanted)
+
+
+def _opposed(earlier: str, later: str) -> bool:
+    """Whether the later sentence is against what the earlier one is for, or the other way round."""
+    (wanted, unwanted), (now_wanted, now_unwanted) = _named(earlier), _named(later)
+    return bool(wanted & now_unwanted or unwanted & now_wanted)
 
 
 def _denies(text: str) -> bool:
@@ -95,7 +145,12 @@ def _settled(wishes: Sequence[Wish]) -> list[Wish]:
     """Wishes without those that a later one took back; the later one says so."""
     ordered = sorted(wishes, key=lambda wish: wish.newest)
     gone: set[int] = set()
-    for older, newer in opposing([wish.default for wish in ordered]):
+    texts = [wish.default for wish in ordered]
+    pairs = set(opposing(texts))
+    pairs |= {
+        (older, newer) for newer in range(len(texts)) for older in range(newer) if _opposed(texts[older], texts[newer])
+    }
+    for older, newer in sorted(pairs):
         first, second = ordered[older], ordered[newer]
         if first is second or older in gone:
             continue
@@ -113,14 +168,22 @@ def habits(told: Iterable[tuple[str, Said]]) -> list[Wish]:
         for action, pattern in _ACTIONS.items() if found else ():
             if found and pattern.search(found["quote"]):
                 asked.setdefault(action, []).append((found["quote"], place))
-    wishes = []
+    wishes: dict[str, tuple[list[str], list[tuple[str, Said]]]] = {}
     for action, places in asked.items():
         sessions = {place.thread for _, place in places}
-        if len(sessions) < HABIT:
-            continue
-        # Of the last few, the one that says most.
-        quote = max((quote for quote, _ in places[-3:]), key=len)
-        text = f'when a task is done, the user asked in {len(sessions)} sessions: "{quote}" -> offer to {action} as the last step (inferred)'
-        mine = [place for _, place in reversed(places)]
-        wishes.append(Wish(text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True))
-    return wishes
+        if len(sessions) >= HABIT:
+            # Of the last few, the one that says most. What is asked for in one breath is one habit.
+            quote = max((quote for quote, _ in places[-3:]), key=len)
+            known = wishes.setdefault(quote, ([], places))
+            known[0].append(action)
+            if len(places) > len(known[1]):
+                wishes[quote] = (known[0], places)
+    return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
+
+
+def _habit(quote: str, actions: Sequence[str], places: Sequence[tuple[str, Said]]) -> Wish:
+    sessions = len({place.thread for _, place in places})
+    action = " and ".join(actions)
+    text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'
+    mine = [place for _, place in reversed(places)]
+    return Wish(text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,12 @@ from byheart.interfaces.cli import frame, options
 from byheart.interfaces.cli.commands.learning import learning
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.flows.learning.library import Learning
+
+
+project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
 
 
 @click.group(
@@ -29,10 +36,11 @@ def memory() -> None:
 
 
 @memory.command(epilog=frame.examples("byheart memory view"))
+@project_option
 @options.json_option
-def view(as_object: bool) -> int:
+def view(project: str | None, as_object: bool) -> int:
     """Show what a session of this project is handed."""
-    _, every = learning()
+    every = _chosen(project)
     found = every.payload()
     if as_object:
         frame.put(found)
@@ -48,10 +56,11 @@ def view(as_object: bool) -> int:
     epilog=frame.examples("byheart memory read memory://root", "byheart memory read memory://root/MEMORY.md")
 )
 @click.argument("address")
+@project_option
 @options.json_option
-def read(address: str, as_object: bool) -> None:
+def read(project: str | None, address: str, as_object: bool) -> None:
     """Show what a memory:// address names."""
-    _, every = learning()
+    every = _chosen(project)
     text = every.read(address)
     if as_object:
         frame.put({"address": address, "text": text})
@@ -60,10 +69,11 @@ def read(address: str, as_object: bool) -> None:
 
 
 @memory.command(epilog=frame.examples("byheart memory stats"))
+@project_option
 @options.json_option
-def stats(as_object: bool) -> None:
+def stats(project: str | None, as_object: bool) -> None:
     """Count what memory holds of this project."""
-    _, every = learning()
+    every = _chosen(project)
     found = every.stats()
     if as_object:
         frame.put(found)
@@ -79,10 +89,11 @@ def stats(as_object: bool) -> None:
 
 
 @memory.command(epilog=frame.examples("byheart memory diagnose"))
+@project_option
 @options.json_option
-def diagnose(as_object: bool) -> None:
+def diagnose(project: str | None, as_object: bool) -> None:
     """Say why something was not learnt, and what to do."""
-    _, every = learning()
+    every = _chosen(project)
     found = every.diagnose()
     if as_object:
         frame.put([{"subject": subject, "detail": detail} for subject, detail in found])
@@ -91,8 +102,8 @@ def diagnose(as_object: bool) -> None:
         frame.say(line)
 
 
-def _rebuilt(force: bool, as_object: bool) -> int:
-    _, every = learning()
+def _rebuilt(project: str | None, force: bool, as_object: bool) -> int:
+    every = _chosen(project)
     found = every.rebuild(force=force)
     if as_object:
         frame.put(found)
@@ -106,17 +117,19 @@ def _rebuilt(force: bool, as_object: bool) -> int:
 
 @memory.command(epilog=frame.examples("byheart memory rebuild"))
 @click.option("--force", is_flag=True, help="Also where the new handbook is much shorter than the old one.")
+@project_option
 @options.json_option
-def rebuild(force: bool, as_object: bool) -> int:
+def rebuild(project: str | None, force: bool, as_object: bool) -> int:
     """Make this project's handbook anew from what was extracted. Lines of yours stay."""
-    return _rebuilt(force, as_object)
+    return _rebuilt(project, force, as_object)
 
 
 @memory.command(epilog=frame.examples("byheart memory enqueue"))
+@project_option
 @options.json_option
-def enqueue(as_object: bool) -> None:
+def enqueue(project: str | None, as_object: bool) -> None:
     """Have this project's sessions learnt from anew by the next byheart learn."""
-    _, every = learning()
+    every = _chosen(project)
     count = every.enqueue()
     if as_object:
         frame.put({"enqueued": count})
@@ -125,10 +138,11 @@ def enqueue(as_object: bool) -> None:
 
 
 @memory.command(epilog=frame.examples("byheart memory rollback"))
+@project_option
 @options.json_option
-def rollback(as_object: bool) -> None:
+def rollback(project: str | None, as_object: bool) -> None:
     """Bring back this project's handbook as it was before the last change that byheart made to it."""
-    _, every = learning()
+    every = _chosen(project)
     name = every.roll_back()
     if as_object:
         frame.put({"backup": name})
@@ -151,31 +165,40 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
         frame.say(f"forgotten: {thread} ({project})")
 
 
-def _cleared(yes: bool, as_object: bool) -> None:
+def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
     opened, every = learning()
-    _sure(f"take away everything that was learnt of {opened.project.name}; notebooks and other projects stay", yes)
+    every = every.at(project)
+    own = every.shelf()
+    _sure(f"take away everything that was learnt of {own.name}; notebooks and other projects stay", yes)
     extracts, files = every.clear()
     if as_object:
-        frame.put({"project": opened.project.id, "extracts": extracts, "files": files})
+        frame.put({"project": own.project, "extracts": extracts, "files": files})
     else:
-        frame.say(f"{opened.project.name}: {files} files and {extracts} extracts taken away")
+        frame.say(f"{own.name}: {files} files and {extracts} extracts taken away")
     opened.memory.caught_up()
+
+
+def _chosen(project: str | None) -> Learning:
+    """Learning, seen from the project that was named, else from the one we stand in."""
+    return learning()[1].at(project)
 
 
 @memory.command(epilog=frame.examples("byheart memory clear", "byheart memory clear --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@project_option
 @options.json_option
-def clear(yes: bool, as_object: bool) -> None:
+def clear(project: str | None, yes: bool, as_object: bool) -> None:
     """Take away what was learnt of this project, and of no other. The next byheart learn learns it again."""
-    _cleared(yes, as_object)
+    _cleared(project, yes, as_object)
 
 
 @memory.command(epilog=frame.examples("byheart memory reset --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@project_option
 @options.json_option
-def reset(yes: bool, as_object: bool) -> None:
+def reset(project: str | None, yes: bool, as_object: bool) -> None:
     """The same as clear."""
-    _cleared(yes, as_object)
+    _cleared(project, yes, as_object)
 
 
 def _sure(what: str, yes: bool) -> None:
