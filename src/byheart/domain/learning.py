@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from byheart.domain.handbook import Thread, Written
 
 EXTRACT, CONSOLIDATE = "extract", "consolidate"
+# What is said of a job whose workers died with all of its attempts.
+DIED = "its worker died"
 
 
 class Skip(StrEnum):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from byheart.adapters.queue.clock import Workers, era, ticks
 from byheart.adapters.queue.schema import changing, connected, explained
 from byheart.domain.handbook import Thread, Written
-from byheart.domain.learning import CONSOLIDATE, EXTRACT, Claim, Due, Job, JobState, JobView, Kept
+from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Claim, Due, Job, JobState, JobView, Kept
 
 if TYPE_CHECKING:
     import sqlite3
@@ -109,12 +109,14 @@ class SqliteQueue:
             return Claim.UP_TO_DATE
         if row["state"] == JobState.RUNNING and self._is_held(row):
             return Claim.RUNNING
+        if row["state"] == JobState.DEAD:
+            return Claim.DEAD
         if row["attempts"] >= retries:
             # Somebody died with its last attempt, or used it up.
             self._db.execute(
-                "UPDATE job SET state = 'dead', token = '', error = CASE error WHEN '' THEN 'its worker died' ELSE error END"
+                "UPDATE job SET state = 'dead', token = '', error = CASE error WHEN '' THEN ? ELSE error END"
                 " WHERE kind = ? AND key = ?",
-                (row["kind"], row["key"]),
+                (DIED, row["kind"], row["key"]),
             )
             return Claim.DEAD
         return Claim.WAITING if self._waits(row) > 0 else None

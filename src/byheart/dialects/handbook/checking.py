@@ -126,7 +126,7 @@ def _header(report: Report, block: Part) -> None:
         for name in ("cwd=", "reuse_rule="):
             if name not in applies[1]:
                 report.add("applies-to", f"applies_to: has no {name}", MEMORY, applies[0])
-            elif is_placeholder(applies[1].partition(name)[2].partition(";")[0]) and "unknown" not in applies[1]:
+            elif not applies[1].partition(name)[2].partition("; reuse_rule=")[0].strip():
                 report.add("placeholder", f"{name} of applies_to: is empty", MEMORY, applies[0])
     for number, line in lines:
         if not line.startswith(("scope:", "applies_to:")):
@@ -237,7 +237,8 @@ def _style(report: Report, path: str, text: str) -> None:
         plain = CODE.sub("", line)
         if re.match(r"\s*[*+] \S", line):
             report.add("bullets", "bullets begin with -, not with * or +", path, number)
-        if BOLD.search(plain):
+        # Folders may be called anything.
+        if BOLD.search(plain) and not line.startswith(("applies_to:", f"- {ROLLOUTS}/", f"- <{ROLLOUTS}/")):
             report.add("bold", "no bold text in memory", path, number)
         for skill in SKILL_LINK.finditer(line):
             check_skill_name(report, skill["name"], path, number)

@@ -74,7 +74,7 @@ def _sections(text: str) -> list[_Section]:
     def walk(part: Part, above: Path) -> None:
         path = (*above, _name(part.title)) if part.level else ()
         # Two of one name are told apart by their order.
-        times = sum(section.path[: len(path)] == path and len(section.path) == len(path) for section in found)
+        times = sum(_plain_path(section.path) == path for section in found if len(section.path) == len(path))
         path = (*path[:-1], f"{path[-1]}\x00{times}") if times and path else path
         heading = f"{'#' * part.level} {part.title}" if part.level else ""
         found.append(_Section(path, heading, [line for _, line in part.lines]))
@@ -83,6 +83,11 @@ def _sections(text: str) -> list[_Section]:
 
     walk(outlined(text), ())
     return found
+
+
+def _plain_path(path: Path) -> Path:
+    """A path without what tells its last heading from another of that name."""
+    return (*path[:-1], path[-1].partition("\x00")[0]) if path else path
 
 
 def _name(title: str) -> str:

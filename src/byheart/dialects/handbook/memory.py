@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from byheart.dialects.handbook.phrases import keywords, one_line
+from byheart.dialects.handbook.phrases import keywords, one_line, path_line
 from byheart.domain.handbook import Group, GroupTask, Guidance, Source
 from byheart.domain.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 PREFERENCES, KNOWLEDGE = "User preferences", "Reusable knowledge"
 FAILURES = "Failures and how to do differently"
@@ -31,7 +31,7 @@ def rendered(groups: Sequence[Group]) -> str:
 def _block(group: Group) -> Iterator[str]:
     yield f"# Task Group: {one_line(group.name)}"
     yield f"scope: {one_line(group.scope)}"
-    yield f"applies_to: cwd={one_line(group.cwd)}; reuse_rule={one_line(group.reuse)}"
+    yield f"applies_to: cwd={path_line(group.cwd)}; reuse_rule={one_line(group.reuse)}"
     yield ""
     for number, task in enumerate(group.tasks, 1):
         yield from _task(number, task)
@@ -39,8 +39,18 @@ def _block(group: Group) -> Iterator[str]:
         if lines:
             yield f"## {title}"
             yield ""
-            yield from (guidance_line(each) for each in lines)
+            yield from _once(guidance_line(each) for each in lines)
             yield ""
+
+
+def _once(lines: Iterable[str]) -> Iterator[str]:
+    """Each line once, by what it says."""
+    known: set[str] = set()
+    for line in lines:
+        core = core_of(line).casefold()
+        if core not in known:
+            known.add(core)
+            yield line
 
 
 def _task(number: int, task: GroupTask) -> Iterator[str]:
@@ -62,8 +72,8 @@ def _task(number: int, task: GroupTask) -> Iterator[str]:
 def source_line(source: Source) -> str:
     """A summary that a task rests on, with where and when it was."""
     facts = [
-        f"cwd={one_line(source.cwd)}",
-        f"rollout_path={one_line(source.path)}",
+        f"cwd={path_line(source.cwd)}",
+        f"rollout_path={path_line(source.path)}",
         f"updated_at={source.updated}",
         f"thread_id={source.thread}",
     ]

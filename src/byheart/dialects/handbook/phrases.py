@@ -31,11 +31,23 @@ _BREAKS = re.compile(
 
 def one_line(text: str, most: int = 0) -> str:
     """A text in one line, without bold and without marks in front; cut at a word's end where it is longer than `most`."""
-    plain = " ".join(_BREAKS.sub(" ", text).split())
-    plain = _MARK.sub("", unbolded(_TAGS.sub("", plain))).strip()
-    # What looks like a reference to a task is one, and nobody else's words may be.
-    plain = _TASK.sub(r"(\1)", plain)
+    plain = _plain(text)
+    # Taking something out may bring something together.
+    while (again := _plain(plain)) != plain:
+        plain = again
     return shortened(plain, most) if most else plain
+
+
+def path_line(path: str) -> str:
+    """A path on one line, as it is but for characters that break lines or hide; never empty."""
+    return _BREAKS.sub("_", path).strip() or "unknown"
+
+
+def _plain(text: str) -> str:
+    bare = unbolded(_TAGS.sub("", _BREAKS.sub(" ", text)))
+    bare = _MARK.sub("", " ".join(bare.split())).strip()
+    # What looks like a reference to a task is one, and nobody else's words may be.
+    return _TASK.sub(r"(\1)", bare)
 
 
 def unbolded(text: str) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from byheart.dialects.handbook.phrases import bullet_line, bullet_of, keywords, one_line
+from byheart.dialects.handbook.phrases import bullet_line, bullet_of, keywords, one_line, path_line
 from byheart.dialects.handbook.stems import stem
 from byheart.domain.handbook import ROLLOUTS, Bullet, Extract, Outcome, Task, Written
 from byheart.domain.values import dataclass, replace
@@ -37,7 +37,7 @@ def raw_memory(extract: Extract) -> str:
         f"task: {one_line(extract.task)}",
         f"task_group: {one_line(extract.group)}",
         f"task_outcome: {extract.outcome.value}",
-        f"cwd: {one_line(extract.cwd) or 'unknown'}",
+        f"cwd: {path_line(extract.cwd)}",
         f"keywords: {', '.join(keywords(extract.keywords))}",
         "---",
         "",
@@ -161,8 +161,8 @@ def merged(every: Sequence[Written]) -> str:
         parts.append(
             f"## Thread `{thread.id}`\n"
             f"updated_at: {stamp(thread.updated)}\n"
-            f"cwd: {one_line(thread.cwd)}\n"
-            f"rollout_path: {one_line(thread.path)}\n"
+            f"cwd: {path_line(thread.cwd)}\n"
+            f"rollout_path: {path_line(thread.path)}\n"
             f"rollout_summary_file: {file_of(each)}\n\n"
             f"{each.raw_memory.strip()}\n\n"
         )
@@ -175,8 +175,8 @@ def rollout_file(each: Written) -> str:
     head = [
         f"thread_id: {thread.id}",
         f"updated_at: {stamp(thread.updated)}",
-        f"rollout_path: {one_line(thread.path)}",
-        f"cwd: {one_line(thread.cwd)}",
+        f"rollout_path: {path_line(thread.path)}",
+        f"cwd: {path_line(thread.cwd)}",
     ]
     if thread.branch:
         head.append(f"git_branch: {one_line(thread.branch)}")

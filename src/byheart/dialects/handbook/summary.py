@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.phrases import keywords, one_line
+from byheart.text.likeness import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ def _lines(overview: Overview) -> Iterator[str]:
         yield f"## {title}"
         yield ""
         if lines:
-            yield from (f"- {one_line(line)}" for line in lines)
+            yield from (f"- {line}" for line in _once(lines))
             yield ""
     yield f"## {INDEX}"
     yield ""
@@ -56,6 +57,15 @@ def _lines(overview: Overview) -> Iterator[str]:
         for topic in topics:
             yield from _topic(topic)
         yield ""
+
+
+def _once(lines: Sequence[str]) -> list[str]:
+    """Each line once; what differs in case and spaces alone is the same."""
+    known: dict[str, str] = {}
+    for line in lines:
+        plain = one_line(line)
+        known.setdefault(normalised(plain), plain)
+    return list(known.values())
 
 
 def _within(lines: Sequence[str], words: int) -> Iterator[str]:

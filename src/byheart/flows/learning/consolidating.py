@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import memory, raw, skills, summary
 from byheart.dialects.handbook.checking_files import check
-from byheart.dialects.handbook.handmade import merged
 from byheart.dialects.handbook.phrases import signal_of
 from byheart.domain.errors import Conflict, Refused
-from byheart.domain.handbook import MEMORY, NOTES, RAW, ROLLOUTS, SKILLS, SUMMARY, Handbook
+from byheart.domain.handbook import MEMORY, RAW, SKILLS, SUMMARY, Handbook
 from byheart.domain.learning import CONSOLIDATE, Claim, Consolidated, Job, Kept, LearningQueue, LearningSettings
 from byheart.domain.values import dataclass, replace
 from byheart.flows import ledger, using
-from byheart.flows.learning import inbox, indexed, publishing
+from byheart.flows.learning import editing, inbox, indexed, publishing
 from byheart.flows.learning.publishing import Edition
 from byheart.flows.learning.shelf import (
-    ARCHIVE,
-    MAIN,
     Shelf,
-    baseline,
-    digest_of,
-    digests,
     notes,
-    paths,
-    restored,
-    state_text,
     texts,
 )
 from byheart.learners.offline.consolidating import consolidated
@@ -38,11 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _ROUNDS = 5
-# A handbook that loses more than this share of its lines without a session to explain it is not published.
-_LOSS = 0.25
-_FEW = 12
-# A line as long as this is not the same as another by chance.
-_TELLING = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +110,30 @@ def _prepared(
     report.retained, report.archived = len(choice.retained), len(choice.archived)
     report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
     report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
-    handbook = _handbook(shelf, choice)
+    handbook, wanted = _made(shelf, choice, files, ())
+    edition = editing.edition_of(shelf, wanted, files, report)
+    if edition.moved:
+        # Lines that lost their place become a note, and a note is something that the summary tells.
+        handbook, wanted = _made(shelf, choice, files, edition.moved)
+        report.kept_lines = report.moved_lines = 0
+        edition = editing.edition_of(shelf, wanted, files, report)
     report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
     report.preferences = list(handbook.overview.preferences)
     report.skills = [skill.name for skill in handbook.skills]
+    editing.add_archive(shelf, choice, edition)
+    if not order.force and not report.removed:
+        editing.refuse_loss(shelf, files, edition)
+    editing.add_own(shelf, wanted, with_uses, edition)
+    report.written = edition.changed
+    report.diff = editing.difference(files, edition)
+    return edition, choice, with_uses
+
+
+def _made(
+    shelf: Shelf, choice: selection.Choice, files: dict[str, str], moved: Sequence[tuple[str, str]]
+) -> tuple[Handbook, dict[str, str]]:
+    """The handbook and the files it comes to. Raises Refused where one of them would break a rule."""
+    handbook = _handbook(shelf, choice, moved)
     wanted = _rendered(choice, handbook)
     problems = check({**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}})
     if problems:
@@ -136,14 +141,7 @@ def _prepared(
         raise Refused(
             f"the new handbook of {shelf.name} breaks a rule and is not written: {first.place}:{first.line}: {first.message}"
         )
-    edition = _edition(shelf, wanted, files, report)
-    _add_archive(shelf, choice, edition)
-    if not order.force and not report.removed:
-        _refuse_loss(shelf, files, edition)
-    _add_own(shelf, wanted, with_uses, edition)
-    report.written = edition.changed
-    report.diff = _diff(files, edition)
-    return edition, choice, with_uses
+    return handbook, wanted
 
 
 def _is_known(text: str, preferences: Sequence[str]) -> bool:
@@ -182,7 +180,7 @@ def _recalled(raw_memory: str, counts: Mapping[str, int]) -> int:
     return sum(counts.get(indexed.handle(text), 0) for text in (*lines, told.description))
 
 
-def _handbook(shelf: Shelf, choice: selection.Choice) -> Handbook:
+def _handbook(shelf: Shelf, choice: selection.Choice, moved: Sequence[tuple[str, str]]) -> Handbook:
     decided = inbox.decided(shelf)
     maybe = {
         each.written.thread.id: [
@@ -195,7 +193,7 @@ def _handbook(shelf: Shelf, choice: selection.Choice) -> Handbook:
     return consolidated(
         [each.written for each in choice.selected],
         shelf.name,
-        notes=notes(shelf),
+        notes=[*notes(shelf), *moved],
         maybe=maybe,
         is_forgotten=forgotten_lines(shelf),
     )
@@ -231,169 +229,3 @@ def _rendered(choice: selection.Choice, handbook: Handbook) -> dict[str, str]:
         for name, text in skill.scripts:
             found[f"{SKILLS}/{skill.name}/scripts/{name}"] = text
     return found
-
-
-def _edition(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], report: Consolidated) -> Edition:
-    """What has to be written and removed, with people's work in it and left alone."""
-    edition = Edition()
-    bases = baseline(shelf)
-    known = digests(shelf)
-    homeless: list[str] = []
-    unwanted = _taken_out(wanted, files, bases)
-    for path, text in wanted.items():
-        now = files.get(path)
-        if path in MAIN and now is not None:
-            merge = merged(bases.get(path, ""), now, _without(text, unwanted))
-            report.kept_lines += len(merge.kept)
-            homeless += merge.homeless
-            _check_kept(shelf, path, merge.kept, merge.text)
-            text = merge.text  # noqa: PLW2901 - what is written is the merge
-        elif now is not None and known.get(path) not in (None, digest_of(now)):
-            # Somebody rewrote this file: it is theirs.
-            continue
-        if now != text:
-            edition.files[path] = text
-            edition.bases[path] = publishing.base_of(shelf, path)
-    for path in files:
-        if (
-            path not in wanted
-            and path.partition("/")[0] in (ROLLOUTS, SKILLS)
-            and not _is_theirs(path, files[path], known)
-        ):
-            edition.files[path] = None
-            edition.bases[path] = publishing.base_of(shelf, path)
-        elif path not in wanted and path.startswith(f"{ROLLOUTS}/") and path in known:
-            # A session that is gone, in a file that somebody wrote into: their lines stay, its own go.
-            homeless += _own_lines(files[path], known[path], path, shelf)
-            edition.files[path] = None
-            edition.bases[path] = publishing.base_of(shelf, path)
-    if homeless:
-        report.moved_lines += len(homeless)
-        _moved(shelf, homeless, edition)
-    return edition
-
-
-def _taken_out(wanted: dict[str, str], files: dict[str, str], bases: dict[str, str]) -> set[str]:
-    """What a person took out of one of the two main files: it leaves the other, too."""
-    found: set[str] = set()
-    for path in MAIN:
-        if path in files and path in bases:
-            gone = merged(bases[path], files[path], wanted[path]).removed
-            found |= {memory.core_of(line) for line in gone if line.startswith("- ")}
-    still = {memory.core_of(line) for path in MAIN for line in files.get(path, "").split("\n")}
-    return {core for core in found if len(core) >= _TELLING and core not in still}
-
-
-def _without(text: str, unwanted: set[str]) -> str:
-    if not unwanted:
-        return text
-    return "\n".join(
-        line for line in text.split("\n") if memory.core_of(line) not in unwanted or not line.startswith("- ")
-    )
-
-
-def _check_kept(shelf: Shelf, path: str, kept: Sequence[str], text: str) -> None:
-    """A line that a person wrote is in the new text, or nothing is written."""
-    lines = {line.strip() for line in text.split("\n")}
-    lost = [line for line in kept if line.strip() and line.strip() not in lines]
-    if lost:
-        raise Refused(
-            f"the new {path} of {shelf.name} would lose a line that was written by hand: {lost[0].strip()[:80]!r}"
-        )
-
-
-def _is_theirs(path: str, text: str, known: dict[str, str]) -> bool:
-    return known.get(path) != digest_of(text)
-
-
-def _own_lines(text: str, known: str, path: str, shelf: Shelf) -> list[str]:
-    del known, path
-    # Only the digest of what was written is kept, so what is theirs cannot be told from what is not: lines that no extract
-    # of this handbook has are taken for theirs.
-    machine = {line.strip() for each in restored(shelf) for line in each.written.rollout_summary.split("\n")}
-    return [
-        line
-        for line in text.split("\n")
-        if line.strip()
-        and line.strip() not in machine
-        and not line.startswith(("thread_id:", "updated_at:", "rollout_path:", "cwd:", "git_branch:"))
-    ]
-
-
-def _moved(shelf: Shelf, lines: Sequence[str], edition: Edition) -> None:
-    """Lines whose place is gone are kept as a note, which every session is told of."""
-    name = f"{NOTES}/{shelf.desk.clock():%Y-%m-%dT%H-%M-%S}-kept-from-handbook.md"
-    old = shelf.desk.files.read(shelf.place(name))
-    text = (old.text or "") + "".join(f"{line.strip()}\n" for line in lines)
-    edition.files[name] = text
-    edition.bases[name] = old.digest
-
-
-def _add_archive(shelf: Shelf, choice: selection.Choice, edition: Edition) -> None:
-    """Extracts that rest lie in the archive, in the same formats."""
-    wanted: dict[str, str] = {}
-    if choice.archived:
-        every = [each.written for each in choice.archived]
-        wanted[f"{ARCHIVE}/{RAW}"] = raw.merged(every)
-        wanted |= {f"{ARCHIVE}/{raw.cite_of(written)}": raw.rollout_file(written) for written in every}
-    folder = shelf.place(f"{ARCHIVE}/{ROLLOUTS}")
-    there = [f"{ARCHIVE}/{ROLLOUTS}/{name}" for name in shelf.desk.files.names(folder)]
-    there += [f"{ARCHIVE}/{RAW}"] if shelf.desk.files.size(shelf.place(f"{ARCHIVE}/{RAW}")) is not None else []
-    for path, text in wanted.items():
-        if shelf.desk.files.read(shelf.place(path)).text != text:
-            edition.files[path] = text
-            edition.bases[path] = publishing.base_of(shelf, path)
-    for path in there:
-        if path not in wanted:
-            edition.files[path] = None
-            edition.bases[path] = publishing.base_of(shelf, path)
-
-
-def _add_own(shelf: Shelf, wanted: dict[str, str], kept: list[Kept], edition: Edition) -> None:
-    """What tells a person's work from ours the next time: the two main texts as they were made, and digests of the others."""
-    told = {path: digest_of(text) for path, text in wanted.items() if path not in MAIN}
-    known = digests(shelf)
-    for path in told:
-        now = shelf.desk.files.read(shelf.place(path)).text
-        if path not in edition.files and now is not None and digest_of(now) != told[path]:
-            # Theirs stays theirs.
-            told[path] = known.get(path, "")
-    own = publishing.own_files({name: wanted[name] for name in MAIN}, state_text(kept, told))
-    for name, text in own.items():
-        if shelf.desk.files.read(shelf.root.own(name)).text != text:
-            edition.own[name] = text
-
-
-def _refuse_loss(shelf: Shelf, files: dict[str, str], edition: Edition) -> None:
-    """Refuse to write what would lose a large part of a handbook although no session has gone."""
-    for path in MAIN:
-        new = edition.files.get(path)
-        if new is None or path not in files:
-            continue
-        old = {memory.core_of(line) for line in files[path].split("\n") if line.startswith("- ")}
-        still = {memory.core_of(line) for line in new.split("\n") if line.startswith("- ")}
-        if len(old) >= _FEW and len(still) < len(old) * (1 - _LOSS):
-            raise Refused(
-                f"{shelf.place(path)} would shrink from {len(old)} to {len(still)} lines although no session is gone; nothing was written."
-                " byheart memory rebuild --force writes it all the same"
-            )
-
-
-def _diff(files: dict[str, str], edition: Edition) -> str:
-    """What an edition changes, as a unified diff of the two main files and a list of the others."""
-    parts: list[str] = []
-    for path in (*MAIN,):
-        if path in edition.files:
-            old, new = files.get(path, ""), edition.files[path] or ""
-            parts += difflib.unified_diff(
-                old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", n=1, lineterm=""
-            )
-    for path, text in sorted(edition.files.items()):
-        if path not in MAIN:
-            parts.append(f"{'D' if text is None else 'M' if path in files else 'A'} {path}")
-    return "\n".join(parts)
-
-
-def every_path(shelf: Shelf) -> list[str]:
-    """All files of a handbook, by their paths in it."""
-    return list(paths(shelf.desk.files, shelf.folder))

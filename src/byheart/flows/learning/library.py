@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from byheart.dialects.handbook import raw
 from byheart.dialects.handbook.checking_files import check
 from byheart.domain.errors import BadInput, NothingFound, Refused
-from byheart.domain.learning import CONSOLIDATE, EXTRACT, Consolidated, JobState, JobView, LearnReport
+from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
@@ -100,12 +100,20 @@ class Learning:
             self._shown(tools, plan, within, report, wanted)
         else:
             with self._queue.working():
+                if not wanted.is_automatic:
+                    self._revive()
                 touched = extracting.extracted(tools, plan, within.most, report, progress)
                 gone = self._let_go(plan, wanted)
                 for project in sorted(touched | set(gone) | self._behind(wanted)):
                     report.projects.append(self._consolidated(project, gone.get(project, ())))
         report.seconds = round(time.monotonic() - began, 2)
         return report
+
+    def _revive(self) -> None:
+        """Who asks for a run themselves has not given up on work whose workers were only killed."""
+        for job in self._queue.jobs():
+            if job.state is JobState.DEAD and job.error == DIED:
+                self._queue.retry(job.kind, job.key)
 
     def _tools(self) -> extracting.Tools:
         forgotten = self._forgotten_sessions()
@@ -124,6 +132,13 @@ class Learning:
     def _consolidated(self, project: str, gone: Sequence[tuple[str, str]], *, force: bool = False) -> Consolidated:
         own = self._shelf(project)
         self._queue.touch(project, self._revision(own))
+        files = self._desk.files
+        if (
+            any(files.size(own.place(name)) is None for name in shelf.MAIN)
+            or files.size(own.root.own(publishing.UNDER_WAY)) is not None
+        ):
+            # Made from the same, but not there, or not all of it.
+            self._queue.retry(CONSOLIDATE, project)
         order = Order(forgets=bool(gone), gone=tuple(gone), force=force)
         return consolidate(own, self._queue, self._settings, order)
 

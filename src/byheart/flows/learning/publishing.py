@@ -31,6 +31,8 @@ class Edition:
     own: dict[str, str | None] = field(default_factory=dict)
     # What each file looked like when this was worked out; another by then is a person's work.
     bases: dict[str, str] = field(default_factory=dict)
+    # Lines of people's that lost their place, and the note that they are in now.
+    moved: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def changed(self) -> list[str]:
@@ -55,18 +57,21 @@ def publish(shelf: Shelf, edition: Edition, is_ours: Callable[[], bool], *, keep
         plan = {**edition.files, **{f"{_OWN}{name}": text for name, text in edition.own.items()}}
         place = shelf.root.own(UNDER_WAY)
         files.write(place, json.dumps({"files": plan, "bases": edition.bases}), files.read(place).digest)
-        finish(shelf)
+        saved = finish(shelf)
         if not keep:
             _drop_backups(shelf, 0)
+        if saved:
+            raise Conflict(f"{shelf.place(saved[0])} was saved meanwhile and is left as it is")
 
 
-def finish(shelf: Shelf) -> bool:
-    """Do what is written down as under way; whether there was something. The root is locked."""
+def finish(shelf: Shelf) -> list[str]:
+    """Do what is written down as under way, if anything is; which files a person saved meanwhile, so that they were left
+    alone. The root is locked."""
     files = shelf.desk.files
     place = shelf.root.own(UNDER_WAY)
     noted = files.read(place)
     if noted.text is None:
-        return False
+        return []
     try:
         told = json.loads(noted.text)
         plan: dict[str, str | None] = told["files"]
@@ -75,10 +80,15 @@ def finish(shelf: Shelf) -> bool:
         # Written whole or not at all; this is somebody else's.
         raise Refused(f"{place} is not as byheart writes it; look at it, then delete it") from None
     # New evidence first, what goes last: whoever reads in between finds every file that is named.
+    saved: list[str] = []
     for path, text in sorted(plan.items(), key=lambda each: (each[1] is None, _rank(each[0]), each[0])):
-        _apply(shelf, path, text, bases)
+        if path.removeprefix(f"{_OWN}{BASELINE}/") in saved:
+            # What their text is to be compared with is what it was made from.
+            continue
+        if not _apply(shelf, path, text, bases):
+            saved.append(path)
     files.remove(place, noted.digest)
-    return True
+    return saved
 
 
 def _rank(path: str) -> int:
@@ -87,20 +97,24 @@ def _rank(path: str) -> int:
     return {"MEMORY.md": 2, "memory_summary.md": 3, "raw_memories.md": 1}.get(path, 0)
 
 
-def _apply(shelf: Shelf, path: str, text: str | None, bases: Mapping[str, str]) -> None:
+def _apply(shelf: Shelf, path: str, text: str | None, bases: Mapping[str, str]) -> bool:
+    """Write or remove one file; False where a person has saved it since the plan was made, and keeps what they saved."""
     files = shelf.desk.files
     own = path.startswith(_OWN)
     place = shelf.root.own(path[len(_OWN) :]) if own else shelf.place(path)
     now = files.read(place)
-    if text is None:
-        if now.text is not None and (own or now.digest == bases.get(path, "")):
-            files.remove(place, now.digest)
-        return
     if now.text == text:
-        return
-    # A person who saved after the plan was made keeps what they saved: the next run puts the two together.
-    if own or now.digest == bases.get(path, ""):
-        files.write(place, text, now.digest)
+        return True
+    if not own and now.digest != bases.get(path, ""):
+        return False
+    try:
+        if text is None:
+            files.remove(place, now.digest)
+        else:
+            files.write(place, text, now.digest)
+    except Conflict:
+        return False
+    return True
 
 
 def _back_up(shelf: Shelf, before: Mapping[str, str | None], owned: Mapping[str, str | None], keep: int) -> None:

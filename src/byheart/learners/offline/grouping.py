@@ -185,7 +185,7 @@ def _is_retry(one: Told, other: Told) -> bool:
     if mine and theirs:
         return bool(mine[0] == theirs[0])
     first, second = set(content_words(one.task.name)), set(content_words(other.task.name))
-    return len(first & second) >= 3 and len(first & second) / len(first | second) >= _ALIKE
+    return first == second or (len(first & second) >= 3 and len(first & second) / len(first | second) >= _ALIKE)
 
 
 def _common_folder(folders: Sequence[str]) -> str:
