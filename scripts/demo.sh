@@ -27,10 +27,14 @@ known = [row.get("session", row).get("project") for row in rows]
 print(next((name for name in known if name), ""))' || true
 }
 
+own=${BYHEART_HOME:-$HOME/.byheart}
+[ -e "$own" ] && had=yes || had=
 echo "Looking for the sessions that agents left on this machine (transcripts are only read; the first look takes a while) ..."
 if "$byheart" sessions -n 1 </dev/null >/dev/null 2>&1; then
-  where=${BYHEART_HOME:-~/.byheart}
+  where=$own
 else
+  # The look itself has left an empty index behind.
+  [ -n "$had" ] || rm -rf "$own"
   place=$(mktemp -d)
   trap 'rm -rf "$place"' EXIT
   echo "There are none, so a small sample stands in: a shop that somebody built with four agents."

@@ -195,7 +195,7 @@ STORIES = [
         ],
     ),
     Story(
-        "claude-code", uuid4(14), BLOG, "2026-05-15T18:00:00",
+        "claude-code", uuid4(14), BLOG, "2026-05-13T18:00:00",
         [
             ("user", "Build the blog. In this repo we write posts in British English."),
             ("run", "hugo --minify", "ERROR render of 'page' failed: template: partial \"toc.html\" not found\nError: error building site", 1),

@@ -234,6 +234,18 @@ def measured_retrieval(
     return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most, others)
 
 
+def measured_learning(
+    opened: Opened, around: Surroundings, data: str, sizes: Sequence[int], progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """How well and how fast learning works, on data that somebody names."""
+    from byheart.bench import learning as bench
+
+    mind = minds(around, opened.config, opened.home, str)
+    if mind.embedder is None and mind.missing:
+        progress(mind.missing)
+    return bench.measured(data, sizes, mind, progress)
+
+
 def measured_latency(sizes: Sequence[int], progress: Callable[[str], None]) -> list[dict[str, Any]]:
     """How fast recall is on made-up memories of these sizes."""
     from byheart.bench import latency

@@ -28,6 +28,9 @@ _KINDS = {
     "test": "runs the tests", "lint": "lints", "types": "checks types", "build": "builds", "format": "formats",
     "install": "installs dependencies", "run": "starts it",
 }  # fmt: skip
+_TAGGED = re.compile(r"</?\w+>")
+# How much an agent's sentence has to tell to be kept as a finding, and to be told in a summary.
+_TELLING, _WORTH_SAYING, _MOST_TOLD = 1.8, 0.9, 14
 _MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 6, 5, 6, 10
 # How an agent tells what it found out: a cause, a constraint, how something works. What it is about to do is no finding.
 _CAUSE = re.compile(
@@ -127,6 +130,15 @@ def _decisions(found: Evidence) -> list[Bullet]:
 
 def _findings(spoken: Sequence[Turn]) -> list[Bullet]:
     """What the agent found out, marked as its conclusion: nobody proved it."""
+    best = [each for each in _told(spoken) if each[0] >= _TELLING][:_MOST_FINDINGS]
+    return [
+        Bullet(f"agent's finding: {one_line(sentence, 320)}", (number,))
+        for _, number, sentence in sorted(best, key=lambda each: each[1])
+    ]
+
+
+def _told(spoken: Sequence[Turn]) -> list[tuple[float, int, str]]:
+    """What an agent said, by how much it tells: (worth, turn, sentence)."""
     scored: list[tuple[float, int, str]] = []
     seen: set[str] = set()
     for place, turn in enumerate(spoken):
@@ -134,14 +146,10 @@ def _findings(spoken: Sequence[Turn]) -> list[Bullet]:
         for sentence in sentences(turn.text[:6000]):
             score = _worth(sentence) + (0.5 if late else 0.0)
             key = re.sub(r"\W+", "", sentence.casefold())[:80]
-            if score >= 2.0 and key not in seen:
+            if score >= _WORTH_SAYING and key not in seen:
                 seen.add(key)
                 scored.append((score, turn.number, sentence))
-    best = sorted(scored, key=lambda each: (-each[0], each[1]))[:_MOST_FINDINGS]
-    return [
-        Bullet(f"agent's finding: {one_line(sentence, 320)}", (number,))
-        for _, number, sentence in sorted(best, key=lambda each: each[1])
-    ]
+    return sorted(scored, key=lambda each: (-each[0], each[1]))
 
 
 def _worth(sentence: str) -> float:
@@ -173,8 +181,44 @@ def failures(found: Evidence) -> list[Bullet]:
             if not lasting.judged(first, is_correction=True).is_sure and not first.rstrip().endswith("?"):
                 quote = one_line(first, 220).replace('"', "'")
                 lines.append(Bullet(f'the user corrected: "{quote}" -> check this before handing over', (turn.number,)))
-    open_ones = _open(found)
-    return [*lines[: _MOST_FIXES + 3], *open_ones]
+    lines = [*lines[: _MOST_FIXES + 3], *_stopped(found), *_clumsy(found)]
+    return [*lines, *_open(found)]
+
+
+def _stopped(found: Evidence) -> list[Bullet]:
+    """Where the user stopped the agent, and what they said then."""
+    lines = []
+    for turn in [*found.interrupted, *found.refused]:
+        after = next((each for each in found.prompts if each.number > turn.number), None)
+        if after is not None and len(after.text.split()) >= 4:
+            said = one_line(after.text, 200).replace('"', "'")
+            lines.append(
+                Bullet(
+                    f'the user stopped the agent and said: "{said}" -> ask before going that way',
+                    (turn.number, after.number),
+                )
+            )
+    return lines[:2]
+
+
+def _clumsy(found: Evidence) -> list[Bullet]:
+    """Tools that failed again and again for the same reason."""
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], int] = {}
+    for turn in found.turns:
+        if turn.tool is None or turn.command is not None or not turn.failed or not turn.output:
+            continue
+        reason = one_line(_TAGGED.sub("", turn.output).strip().split("\n", 1)[0], 120).replace("`", "'")
+        if reason and turn not in found.refused:
+            counts[turn.tool, reason] += 1
+            first.setdefault((turn.tool, reason), turn.number)
+    return [
+        Bullet(
+            f"`{tool}` failed {times} time{'s' if times > 1 else ''} with `{reason}` -> check its input first",
+            (first[tool, reason],),
+        )
+        for (tool, reason), times in counts.most_common(2)
+    ]
 
 
 def _telling(found: Evidence) -> list[FixFact]:
@@ -257,6 +301,9 @@ def steps(found: Evidence) -> list[Bullet]:
     lines = []
     for turn in found.prompts[:6]:
         lines.append(Bullet(f'the user: "{shortened(one_line(turn.text), 160)}"'.replace('""', '"'), (turn.number,)))
+    told = sorted(_told(found.spoken)[:_MOST_TOLD], key=lambda each: each[1])
+    lines += [Bullet(f"the agent: {one_line(sentence, 320)}", (number,)) for _, number, sentence in told]
+    lines.sort(key=lambda line: line.turns)
     if found.edited:
         lines.append(Bullet(f"{sum(found.edited.values())} changes to {len(found.edited)} files", (found.last_edit,)))
     kinds = Counter(each.kind for each in found.ran if each.kind)

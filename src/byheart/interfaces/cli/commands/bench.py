@@ -1,4 +1,4 @@
-"""byheart bench: measure recall on labelled sets of your own."""
+"""byheart bench: measure recall and learning on labelled sets of your own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import click
 from byheart.domain.errors import BadInput
 from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import table
-from byheart.machine import measured_latency, measured_retrieval
+from byheart.machine import measured_latency, measured_learning, measured_retrieval
 
 
-@click.group(epilog=frame.examples("byheart bench retrieval --data data"))
+@click.group(epilog=frame.examples("byheart bench retrieval --data data", "byheart bench learning --data data"))
 def bench() -> None:
     """Measure on data that you name. Nothing of it is kept."""
 
@@ -76,6 +76,39 @@ def retrieval(
         _show(rows)
     told = " ".join(f"{each:.1f}" for each in (*before, *os.getloadavg()))
     frame.note(f"load before and after: {told} on {os.cpu_count()} cores; brackets: 95 % of samples")
+    return 0
+
+
+@bench.command(
+    epilog=frame.examples(
+        "byheart bench learning --data data", "byheart bench learning --data data --sessions 0 --json"
+    )
+)
+@click.option("--data", metavar="DIR", required=True, help="The folder that holds capture/ and transcripts/.")
+@click.option(
+    "--sessions",
+    "sizes",
+    type=click.IntRange(0, 100_000),
+    multiple=True,
+    default=(100, 300, 1_000),
+    show_default=True,
+    help="Measure how long so many sessions take; 0 for not at all.",
+)
+@options.json_option
+def learning(data: str, sizes: tuple[int, ...], as_object: bool) -> int:
+    """Say what learning finds of what it should, how surely, and how long many sessions take."""
+    if not os.path.isdir(data):
+        raise BadInput(f"{data!r} is no folder; name the one that holds the sets")
+    opened = frame.opened()
+    found = measured_learning(opened, frame.surroundings(), data, [size for size in sizes if size], frame.note)
+    if as_object:
+        frame.put(found)
+        return 0
+    for name, told in found["definitions"].items():
+        frame.say(f"{name}: {told}")
+    frame.say("")
+    for name in ("capture", "coverage", "scale"):
+        _show(found[name])
     return 0
 
 

@@ -1,0 +1,253 @@
+"""How well and how fast learning works, on data that somebody names: what extracts cover of reference summaries, how surely
+lasting preferences are told from passing ones, and what learning from many sessions takes."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from byheart.adapters.index.sqlite import SqliteIndex
+from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.adapters.sources.registry import FolderSource
+from byheart.domain.errors import BadInput
+from byheart.domain.sessions import Caps, Which
+from byheart.flows.minds import Minds
+from byheart.flows.sessions.refresh import Shelf, refresh
+from byheart.learners.offline.extracting import learnt
+from byheart.policies import lasting
+from byheart.text.likeness import content_words
+from byheart.text.sentences import is_document, sentences
+
+DEFINITIONS = {
+    "token F1": "of an item of a reference summary and the line of the extract that is most like it, by their words without "
+    "the commonest ones, stemmed; the mean over all items",
+    "covered": "share of items whose best line has a token F1 of at least 0.3",
+    "near": "share of items to which a line of the extract has a cosine of at least 0.6, by the configured model; the mean is beside it",
+    "precision, recall": "of sentences that are taken for lasting preferences; borderline ones count neither way",
+    "at 1 %": "the precision that the same rates come to where 1 of 100 sentences is a lasting preference",
+}
+_COVERED, _NEAR, _BASE = 0.3, 0.6, 0.01
+_SMALL = 400_000
+Progress = Callable[[str], None]
+
+
+def measured(data: str, sizes: Sequence[int], minds: Minds, progress: Progress) -> dict[str, Any]:
+    """All of it, as tables."""
+    return {
+        "definitions": DEFINITIONS,
+        "capture": _capture(data),
+        "coverage": _coverage(data, minds, progress),
+        "scale": [_scaled(data, size, progress) for size in sizes],
+    }
+
+
+def _rows(data: str, name: str) -> Iterator[dict[str, Any]]:
+    path = os.path.join(data, "capture", name)
+    if not os.path.exists(path):
+        raise BadInput(f"{path} is not there; name the folder that holds capture/ and transcripts/")
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        for line in stream:
+            yield json.loads(line)
+
+
+def taken(text: str, prompt: str | None = None) -> bool:
+    """Whether one of a text's sentences is taken for a lasting preference."""
+    document = is_document(prompt or text)
+    return any(lasting.judged(sentence, in_document=document).is_sure for sentence in sentences(text))
+
+
+def _capture(data: str) -> list[dict[str, Any]]:
+    """How surely lasting preferences are told, set by set."""
+    every = list(_rows(data, "real_coding_prompts_dev.jsonl.gz"))
+    judged = [
+        (row["label3"] == "durable", taken(row["text"], row.get("prompt")))
+        for row in every
+        if row["label3"] != "borderline"
+    ]
+    rows = [_rates("real coding prompts", judged)]
+    kinds: dict[str, list[tuple[bool, bool]]] = {}
+    for row in _rows(data, "preferences_dev.jsonl.gz"):
+        kinds.setdefault(str(row["label_quality"]).split(" ")[0], []).append((row["label"] == 1, taken(row["text"])))
+    rows += [_rates(f"statements, labelled: {kind}", pairs) for kind, pairs in sorted(kinds.items())]
+    return rows
+
+
+def _rates(name: str, pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+    true = sum(wanted and found for wanted, found in pairs)
+    false = sum(found and not wanted for wanted, found in pairs)
+    wanted = sum(wanted for wanted, _ in pairs)
+    others = len(pairs) - wanted
+    recall = true / wanted if wanted else 0.0
+    wrongly = false / others if others else 0.0
+    rare = recall * _BASE / (recall * _BASE + wrongly * (1 - _BASE)) if recall or wrongly else 0.0
+    return {
+        "set": name,
+        "lasting": wanted,
+        "others": others,
+        "found": true,
+        "wrongly": false,
+        "precision": round(true / (true + false), 3) if true + false else None,
+        "recall": round(recall, 3) if wanted else None,
+        "at 1 %": round(rare, 3) if others and wanted else None,
+    }
+
+
+def _coverage(data: str, minds: Minds, progress: Progress) -> list[dict[str, Any]]:
+    """What extracts hold of what another tool's summaries hold."""
+    progress("reading the transcripts of the reference summaries")
+    references = {row["session_id"]: row["summary"] for row in _rows(data, "session_summaries_dev.jsonl.gz")}
+    lines: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        _unpacked(data, folder, lambda name: any(session in name for session in references))
+        index = SqliteIndex(os.path.join(folder, "index.db"))
+        source = FolderSource((folder,), Caps())
+        refresh(Shelf(sources=[source], index=index, scanner=RuleScanner(), project_of=lambda *_: "p-1"))
+        for listed in index.sessions(Which(subagents=False), 10_000):
+            if listed.session.id in references:
+                found = learnt(listed.session, index.turns(listed.session), "p").extract
+                lines[listed.session.id] = _lines_of(found) if found else []
+    kinds: dict[str, list[tuple[float, float | None]]] = {}
+    for session, summary in references.items():
+        told = lines.get(session, [])
+        words = [set(content_words(line)) for line in told]
+        items = list(_items(summary))
+        nearest = _nearest([text for _, text in items], told, minds)
+        for (kind, text), near in zip(items, nearest, strict=True):
+            best = max((_f1(set(content_words(text)), each) for each in words), default=0.0)
+            kinds.setdefault(kind, []).append((best, near))
+    every = [pair for pairs in kinds.values() for pair in pairs]
+    return [_covered(kind, pairs) for kind, pairs in [*kinds.items(), ("all", every)]]
+
+
+def _lines_of(extract: Any) -> list[str]:
+    found = [extract.description]
+    for task in extract.tasks:
+        every = (*task.preferences, *task.knowledge, *task.failures, *task.references, *task.steps)
+        found += [task.name, *(line.text for line in every)]
+    return found
+
+
+def _items(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    learnings = summary.get("learnings", {})
+    yield from (("learning: repo", text) for text in learnings.get("repo", ()))
+    yield from (("learning: workflow", text) for text in learnings.get("workflow", ()))
+    yield from (
+        ("learning: code", f"{each.get('path', '')} {each.get('finding', '')}") for each in learnings.get("code", ())
+    )
+    yield from (("friction", text) for text in summary.get("friction", ()))
+
+
+def _f1(wanted: set[str], told: set[str]) -> float:
+    shared = len(wanted & told)
+    return 2 * shared / (len(wanted) + len(told)) if shared else 0.0
+
+
+def _nearest(items: Sequence[str], lines: Sequence[str], minds: Minds) -> list[float | None]:
+    """The cosine of each item and the line that is nearest in meaning; None where there is no model."""
+    if minds.embedder is None or not lines or not items:
+        return [0.0 if minds.embedder else None] * len(items)
+    import numpy as np
+
+    def matrix(texts: Sequence[str]) -> Any:
+        found = minds.vectors(list(texts)) or []
+        rows = np.stack([np.frombuffer(each, dtype=np.float32) for each in found])
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
+
+    return [float(each) for each in (matrix(items) @ matrix(lines).T).max(axis=1)]
+
+
+def _covered(kind: str, pairs: Sequence[tuple[float, float | None]]) -> dict[str, Any]:
+    scores = [score for score, _ in pairs]
+    near = [each for _, each in pairs if each is not None]
+    return {
+        "kind": kind,
+        "items": len(pairs),
+        "token F1": round(statistics.fmean(scores), 3),
+        "covered": round(sum(score >= _COVERED for score in scores) / len(scores), 3),
+        "cosine": round(statistics.fmean(near), 3) if near else None,
+        "near": round(sum(each >= _NEAR for each in near) / len(near), 3) if near else None,
+    }
+
+
+def _unpacked(data: str, folder: str, wanted: Callable[[str], bool]) -> list[str]:
+    path = os.path.join(data, "transcripts", "claude-code.tar.gz")
+    if not os.path.exists(path):
+        raise BadInput(f"{path} is not there; name the folder that holds capture/ and transcripts/")
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.isfile() and member.name.endswith(".jsonl") and wanted(member.name):
+                member.name = os.path.basename(member.name)
+                archive.extract(member, folder, filter="data")
+    return sorted(glob.glob(os.path.join(folder, "*.jsonl")))
+
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def _scaled(data: str, size: int, progress: Progress) -> dict[str, Any]:
+    """What learning from so many sessions takes, as a person would run it: copies of real ones, each under a name of its own."""
+    progress(f"learning from {size} sessions")
+    with tempfile.TemporaryDirectory() as folder:
+        originals = os.path.join(folder, "originals")
+        files = _unpacked(data, originals, lambda name: "context-evaluator" in name or "oh-my-posh" in name)
+        copies = os.path.join(folder, "sessions")
+        os.makedirs(copies)
+        small = [path for path in files if os.path.getsize(path) <= _SMALL]
+        for number in range(size):
+            _copied(small[number % len(small)] if size > len(files) else files[number], copies, number)
+        total = sum(os.path.getsize(path) for path in glob.glob(os.path.join(copies, "*")))
+        home = os.path.join(folder, "home")
+        first, report = _run(folder, home, copies)
+        again, _ = _run(folder, home, copies)
+        book = glob.glob(os.path.join(home, "projects", "*", "handbook", "MEMORY.md"))
+        brief = glob.glob(os.path.join(home, "projects", "*", "handbook", "memory_summary.md"))
+        return {
+            "sessions": size,
+            "MB read": round(total / 1e6, 1),
+            "seconds": round(first, 1),
+            "learning alone": report["seconds"],
+            "again, nothing new": round(again, 2),
+            "learnt": len(report["learnt"]),
+            "nothing": report["nothing"],
+            "groups": sum(each["groups"] for each in report["projects"]),
+            "MEMORY.md KB": round(sum(os.path.getsize(path) for path in book) / 1e3),
+            "summary KB": round(sum(os.path.getsize(path) for path in brief) / 1e3),
+        }
+
+
+def _copied(path: str, folder: str, number: int) -> None:
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    own = _ID.search(os.path.basename(path))
+    fresh = f"{number:08x}-0000-4000-8000-{number:012x}"
+    changed = text.replace(own.group(), fresh) if own else text
+    # Turns of copies would be taken for copies of turns; each gets an id of its own.
+    changed = re.sub(r'"(uuid|parentUuid)": ?"([0-9a-f]{8})', rf'"\1":"{number:08x}'.replace("\\1", r"\1"), changed)
+    _put(os.path.join(folder, f"{fresh}.jsonl"), changed)
+
+
+def _put(path: str, text: str) -> None:
+    from byheart.adapters.files.disk import DiskFiles
+    from byheart.domain.roots import Place
+
+    DiskFiles(file_bytes=1_000_000_000).write(Place(os.path.dirname(path), os.path.basename(path)), text, "")
+
+
+def _run(folder: str, home: str, sessions: str) -> tuple[float, dict[str, Any]]:
+    environment = {**os.environ, "HOME": folder, "BYHEART_HOME": home, "BYHEART_CHILD": "1"}
+    command = [sys.executable, "-m", "byheart", "--set", f"sessions.folders={sessions}", "learn", "--json"]
+    began = time.monotonic()
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    taken_seconds = time.monotonic() - began
+    return taken_seconds, json.loads(done.stdout)
