@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from scripts.transcripts import Story, write
+
 from byheart.domain.learning import LearnReport
 from byheart.flows.learning.library import Learning, Wanted
 from byheart.machine import learning, sessions
 from byheart.testing import Bench
 from byheart.wiring import Surroundings
-from scripts.transcripts import Story, write
 
 PASSED = "48 passed in 2.10s"
 Event = tuple[object, ...]

@@ -33,13 +33,17 @@ DEFINITIONS = {
     "token F1": "of an item of a reference summary and the line of the extract that is most like it, by their words without "
     "the commonest ones, stemmed; the mean over all items",
     "covered": "share of items whose best line has a token F1 of at least 0.3",
-    "near": "share of items to which a line of the extract has a cosine of at least 0.6, by the configured model; the mean is beside it",
+    "cosine": "of an item and the line of the extract that is nearest in meaning, by the configured model; by chance: of the extract of "
+    "another session of the same project",
+    "near": "share of items that are nearer to their extract than 95 of 100 are to another session's",
     "precision, recall": "of sentences that are taken for lasting preferences; borderline ones count neither way",
     "at 1 %": "the precision that the same rates come to where 1 of 100 sentences is a lasting preference",
 }
-_COVERED, _NEAR, _BASE = 0.3, 0.6, 0.01
+_COVERED, _CHANCE, _BASE = 0.3, 0.95, 0.01
 _SMALL = 400_000
 Progress = Callable[[str], None]
+# Of one item: its best token F1, its best cosine, and its best cosine with what another session taught.
+Found = tuple[float, float | None, float | None]
 
 
 def measured(data: str, sizes: Sequence[int], minds: Minds, progress: Progress) -> dict[str, Any]:
@@ -117,17 +121,19 @@ def _coverage(data: str, minds: Minds, progress: Progress) -> list[dict[str, Any
             if listed.session.id in references:
                 found = learnt(listed.session, index.turns(listed.session), "p").extract
                 lines[listed.session.id] = _lines_of(found) if found else []
-    kinds: dict[str, list[tuple[float, float | None]]] = {}
-    for session, summary in references.items():
-        told = lines.get(session, [])
+    kinds: dict[str, list[Found]] = {}
+    names = list(references)
+    for place, (session, summary) in enumerate(references.items()):
+        told, others = lines.get(session, []), lines.get(names[place - 1], [])
         words = [set(content_words(line)) for line in told]
         items = list(_items(summary))
-        nearest = _nearest([text for _, text in items], told, minds)
-        for (kind, text), near in zip(items, nearest, strict=True):
+        texts = [text for _, text in items]
+        nearest, chance = _nearest(texts, told, minds), _nearest(texts, others, minds)
+        for (kind, text), near, far in zip(items, nearest, chance, strict=True):
             best = max((_f1(set(content_words(text)), each) for each in words), default=0.0)
-            kinds.setdefault(kind, []).append((best, near))
-    every = [pair for pairs in kinds.values() for pair in pairs]
-    return [_covered(kind, pairs) for kind, pairs in [*kinds.items(), ("all", every)]]
+            kinds.setdefault(kind, []).append((best, near, far))
+    every = [found for each in kinds.values() for found in each]
+    return [_covered(kind, found, every) for kind, found in [*kinds.items(), ("all", every)]]
 
 
 def _lines_of(extract: Any) -> list[str]:
@@ -167,16 +173,20 @@ def _nearest(items: Sequence[str], lines: Sequence[str], minds: Minds) -> list[f
     return [float(each) for each in (matrix(items) @ matrix(lines).T).max(axis=1)]
 
 
-def _covered(kind: str, pairs: Sequence[tuple[float, float | None]]) -> dict[str, Any]:
-    scores = [score for score, _ in pairs]
-    near = [each for _, each in pairs if each is not None]
+def _covered(kind: str, found: Sequence[Found], every: Sequence[Found]) -> dict[str, Any]:
+    scores = [score for score, _, _ in found]
+    near = [each for _, each, _ in found if each is not None]
+    far = [each for _, _, each in found if each is not None]
+    chance = sorted(each for _, _, each in every if each is not None)
+    bound = chance[int(_CHANCE * (len(chance) - 1))] if chance else 1.0
     return {
         "kind": kind,
-        "items": len(pairs),
+        "items": len(found),
         "token F1": round(statistics.fmean(scores), 3),
         "covered": round(sum(score >= _COVERED for score in scores) / len(scores), 3),
         "cosine": round(statistics.fmean(near), 3) if near else None,
-        "near": round(sum(each >= _NEAR for each in near) / len(near), 3) if near else None,
+        "by chance": round(statistics.fmean(far), 3) if far else None,
+        "near": round(sum(each > bound for each in near) / len(near), 3) if near else None,
     }
 
 

@@ -76,7 +76,7 @@ _HABIT = deferred(
     re.IGNORECASE,
 )
 _WHENEVER = deferred(
-    rf"^{_FILLER}(?:when(?:ever)?|any ?time|every time|each time|before|after)\s+(?:you(?:'re| are)?|we|committing|pushing|writing|adding|creating|editing|changing|running|reviewing|opening|releasing|fixing|making|working|implementing|finishing|you'?ve|i ask|i say)\b(?! (?:the|this|that|these|those|all|both|it)\b)[^,]{{2,80}},\s*(?:please\s+|always\s+|never\s+|you (?:should|must)\s+|make sure\b|do(?:n'?t| not)\s+)?(?:{_VERB}|make sure|always|never|don'?t|do not)\b|"
+    rf"^{_FILLER}(?:when(?:ever)?|any ?time|every time|each time|before|after)\s+(?:you(?:'re| are)?|we|committing|pushing|writing|adding|creating|editing|changing|running|reviewing|opening|releasing|fixing|making|working|implementing|finishing|you'?ve|i ask|i say)\b(?! (?:the|this|that|these|those|all|both|it)\b)[^,]{{0,80}},\s*(?:please\s+|always\s+|never\s+|you (?:should|must)\s+|make sure\b|do(?:n'?t| not)\s+)?(?:{_VERB}|make sure|always|never|don'?t|do not)\b|"
     r"\bwhenever\s+(?:you|we|new|an?|the|there)\b[^.]{3,200}\b(?:must|should|needs? to|has to|have to)\b",
     re.IGNORECASE,
 )

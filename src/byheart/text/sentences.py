@@ -17,9 +17,10 @@ _SHORT = re.compile(
 )
 # Lines that a program printed: places in code, stamps, frames, prompts of shells, tables, diffs, paths, progress.
 _PRINTED = re.compile(
-    r"^\s*(?:[>|$❯➜#%]\s|[+-]{1,3}(?:\s{2,}|[^\s-])|@@|at\s+\S+\(|File \"|Traceback|\[[\d:/., -]{6,}|\d{4}-\d\d-\d\d[T ]\d\d:|"
-    r"(?:error|warning|info|debug|fatal|panic|npm ERR!?|npm error|FAIL|PASS|ok|not ok|---)\b[:\s(]|\S+\.\w{1,5}:\d+|[/~][\w./-]+:?\d*\s*$|https?://\S+\s*$|"
-    r"\d+(?:\.\d+)? \S+ error\b|[\w.-]+@[\w.-]+[:$~]|import |from \S+ import|def |class |func |const |let \w+ =|var |return\b|\}|\{|//|/\*|<\w+|</)"
+    r"^\s*(?:[>|$❯➜#%]\s|[+-]{1,3}(?:\s{2,}|[^\s-])|@@|at\s+\S+\s*\(|File \"|Traceback|\[[\d:/., -]{6,}|\d{4}-\d\d-\d\d[T ]\d\d:|"
+    r"(?:\w*[Ee]rror|ERROR|[Ww]arning|WARN|INFO|DEBUG|fatal|panic|npm ERR!?|npm error)(?:\[\w+\])?:|npm (?:ERR!|error) |(?:FAIL|PASS|---)\s|(?:not )?ok(?:\s+\d|\s{2}|\t)|"
+    r"\S+\.\w{1,5}:\d+|[/~][\w./-]+:?\d*\s*$|https?://\S+\s*$|\d+(?:\.\d+)? \S+ error\b|[\w.-]+@[\w.-]+[:$~]|import \w|from \S+ import|def \w+\(|class \w+[:(]|func \w|"
+    r"const \w+ =|let \w+ =|var \w+ =|return\b.*;|\}|\{|//|/\*|<\w+|</)"
 )
 # Marks of code that a sentence has few of.
 _CODE = re.compile(r"[{}<>=;|\\]|\w\(|\)\.|::|->|=>")

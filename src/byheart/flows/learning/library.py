@@ -413,25 +413,21 @@ class Learning:
         people wrote, and what was forgotten stay."""
         own = self.shelf(project)
         files = self._desk.files
-        gone = 0
         with files.locked(own.root):
-            for path in [*shelf.paths(files, own.folder), *self._archived(own)]:
-                if path.startswith("extensions/"):
-                    continue
-                place = own.place(path)
-                files.remove(place, files.read(place).digest)
-                gone += 1
-            for name in (
+            every = [
+                path
+                for path in [*shelf.paths(files, own.folder), *self._archived(own)]
+                if not path.startswith("extensions/")
+            ]
+            gone = sum(publishing.removed(files, own.place(path)) for path in every)
+            kept = (
                 shelf.STATE,
                 publishing.UNDER_WAY,
                 inbox.INBOX,
-                *(f"{shelf.BASELINE}/{each}" for each in shelf.MAIN),
-            ):
-                place = own.root.own(name)
-                files.remove(place, files.read(place).digest)
-            for name in publishing.backups(own):
-                place = own.root.own(f"{publishing.BACKUP}/{name}")
-                files.remove(place, files.read(place).digest)
+                *(f"{shelf.BASELINE}/{name}" for name in shelf.MAIN),
+            )
+            for name in (*kept, *(f"{publishing.BACKUP}/{each}" for each in publishing.backups(own))):
+                publishing.removed(files, own.root.own(name))
         for folder in ("skills", "rollout_summaries", shelf.ARCHIVE):
             files.prune(own.place(folder))
         return self._queue.clear(own.project), gone

@@ -10,12 +10,14 @@ import json
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Conflict, NothingFound, Refused
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field
 from byheart.flows.learning.shelf import BASELINE, STATE, Shelf, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from byheart.domain.ports import Files
+    from byheart.domain.roots import Place
 
 UNDER_WAY = "handbook-under-way.json"
 BACKUP = "backup"
@@ -171,9 +173,10 @@ def is_person_s(shelf: Shelf, path: str, digests: Mapping[str, str]) -> bool:
     return text is not None and digests.get(path) != digest_of(text)
 
 
-def remove_all(shelf: Shelf, folder: Place) -> None:
-    """Take a folder of files away that are all byheart's own."""
-    files = shelf.desk.files
-    for name in files.names(folder):
-        place = Place(folder.base, f"{folder.path}/{name}")
-        files.remove(place, files.read(place).digest)
+def removed(files: Files, place: Place) -> bool:
+    """Take a file away, if it is there; whether it was."""
+    found = files.read(place)
+    if found.text is None:
+        return False
+    files.remove(place, found.digest)
+    return True

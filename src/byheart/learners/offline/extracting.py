@@ -91,7 +91,7 @@ def _is_worth_it(task: Task, found: Evidence) -> bool:
     """Whether somebody could do better for knowing this. Questions that were only answered, and looks around, are not kept."""
     if task.preferences or any(" -> " in line.text and "unsolved" not in line.text for line in task.failures):
         return True
-    if found.edited and any(each.ok for each in found.ran if each.kind):
+    if found.edited and any(each.ok is not None for each in found.ran if each.kind):
         return True
     if any(line.text.startswith("decided by the user") for line in task.knowledge):
         return True

@@ -1,0 +1,125 @@
+"""Telling what a person wants from now on from what they want now."""
+
+from __future__ import annotations
+
+import pytest
+
+from byheart.domain.sessions import Speaker, Turn
+from byheart.learners.offline.signals import default_of, signals
+from byheart.policies.lasting import judged
+from byheart.text.sentences import is_document, sentences
+
+LASTING = """
+Always use pnpm in this repo, never npm.
+From now on, write the tests first.
+Going forward please run the linter before you hand anything over.
+Please remember that the staging database is read-only.
+Never push to main without asking me first.
+Don't commit unless I ask you to.
+You should always run the migrations before the tests.
+In this repo we use tabs.
+We don't use mocks in integration tests.
+We no longer use webpack, everything is built by vite.
+Our convention is one component per file.
+Whenever you add an endpoint, update the OpenAPI file.
+Before committing, run the formatter.
+I prefer small commits over one large one.
+I'd rather have explicit types everywhere.
+Next time ask before you delete a file.
+Every public function must ALWAYS have a docstring.
+Error messages must NEVER contain user data.
+I always want the changelog updated together with the code.
+Keep in mind that we deploy from the release branch.
+By default, use the staging environment.
+Please don't put co-authored-by lines in commit messages.
+No emojis in commit messages, ever again.
+""".strip().split("\n")
+PASSING = """
+Can we use different colors for the gradient?
+Let's use 12 chars instead of 10 for this one.
+I'd like to refactor this so the method accepts a hash.
+never mind, we'll look at it later.
+But I never saw the gui open.
+you can always run git show if you want to see it
+if the flag is present, we use the local time zone, if not, we use UTC
+The last one that was printed should follow the color so that it's always correct.
+what do we use for the ID?
+I think we should never have merged that.
+fix the test, the code is right
+Don't write any code yet, just show me where it happens.
+can you make the row always visible?
+The function we use for hashing is slow.
+It always fails on the second run.
+I prefer option B.
+I want to add a button to the header.
+don't create a pr, just a commit
+For now always skip that test in this branch.
+User edits made before the first prompt are never captured.
+why do you always rewrite the whole file?
+go ahead with the implementation
+pkg/tools.go:96:4: QF1012: Use fmt.Fprintf(...) instead of WriteString (staticcheck)
+ok
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("sentence", LASTING)
+def test_lasting_wish_is_told(sentence: str) -> None:
+    assert judged(sentence).is_possible, judged(sentence)
+
+
+def test_most_lasting_wishes_are_sure() -> None:
+    sure = [sentence for sentence in LASTING if judged(sentence).is_sure]
+    assert len(sure) >= 0.8 * len(LASTING), set(LASTING) - set(sure)
+
+
+@pytest.mark.parametrize("sentence", PASSING)
+def test_passing_wish_is_not_taken_for_a_lasting_one(sentence: str) -> None:
+    assert not any(judged(each).is_sure for each in sentences(sentence))
+
+
+def test_sentences_of_a_pasted_document_are_not_taken_for_wishes() -> None:
+    document = (
+        "# Plan\n\n"
+        + "\n".join(f"## Step {n}\n\n- Always validate input {n} before use.\n- Never trust it." for n in range(12))
+        + "x" * 600
+    )
+    assert is_document(document)
+    assert not any(judged(each, in_document=True).is_sure for each in sentences(document))
+    assert judged("From now on never push to main.", in_document=True).is_sure
+
+
+def test_a_correction_weighs_more() -> None:
+    assert (
+        judged("Use the logger instead of print", is_correction=True).score
+        > judged("Use the logger instead of print").score
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "default"),
+    [
+        ("And please remember that the staging database is read-only.", "the staging database is read-only"),
+        ("From now on, write the tests first.", "write the tests first"),
+        ("Just run dashboard directly going forward.", "run dashboard directly"),
+        ("(we use go-git explicitly in other places)", "we use go-git explicitly in other places"),
+        ("I prefer small commits.", "prefer small commits"),
+        ("I don't want you to guess.", "do not guess"),
+    ],
+)
+def test_what_it_means_for_the_next_time(sentence: str, default: str) -> None:
+    assert default_of(sentence) == default
+
+
+def test_quote_is_what_was_typed_and_said_twice_is_said_once() -> None:
+    turns = [
+        Turn(number=number, role="user", speaker=Speaker.USER, text=text)
+        for number, text in ((1, "Fix it. Always use pnpm."), (7, "thanks"), (9, "Always use pnpm."))
+    ]
+    found, _ = signals(turns, "mending the oven")
+    assert [line.turns for line in found] == [(1, 9)]
+    assert '"Always use pnpm." -> Always use pnpm' in found[0].text
+
+
+def test_code_logs_and_quotes_are_no_sentences() -> None:
+    text = "Look:\n```\nalways use x\n```\n> never use y\nError: never called\n[12:00:01 INFO] always on\nat foo (bar.js:1:2)\nplease fix"
+    assert list(sentences(text)) == ["Look:", "please fix"]
