@@ -125,6 +125,7 @@ def learning(opened: Opened, around: Surroundings, every: Sessions | None = None
         config.learning,
         lambda name: config.origins[f"learning.{name}"] != "default",
         _is_gone,
+        lambda agent: _cleared_after(agent, around),
     )
 
 
@@ -135,6 +136,31 @@ def _is_gone(path: str) -> bool | None:
         return False
     above = os.path.dirname(plain)
     return True if os.path.isdir(above) or os.path.isdir(os.path.dirname(above)) else None
+
+
+def _cleared_after(agent: str, around: Surroundings) -> float | None:
+    """After how many days an agent clears its transcripts away by itself; None where it does not."""
+    if agent == "claude-code":
+        folder = around.environment.get("CLAUDE_CONFIG_DIR") or around.expanded("~/.claude")
+        found = _setting(os.path.join(folder, "settings.json"), "cleanupPeriodDays")
+        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else 30.0
+    if agent == "gemini":
+        kept = _setting(around.expanded("~/.gemini/settings.json"), "general", "sessionRetention", "maxAge")
+        days = str(kept).removesuffix("d") if kept else "30"
+        return float(days) if days.isdigit() else 30.0
+    return None
+
+
+def _setting(path: str, *keys: str) -> Any:
+    """A setting in another program's JSON file; None where it cannot be told."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            found: Any = json.loads(stream.read(_MOST * 16))
+    except (OSError, ValueError):
+        return None
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def learnt_of(opened: Opened, around: Surroundings) -> Sequence[Learnt]:

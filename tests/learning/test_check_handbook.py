@@ -200,6 +200,7 @@ BROKEN = [
     ("twice", swap(S, "### Older Memory Topics\n", "### Older Memory Topics\n\n#### bakery\n\n- bakery oven: oven.py\n  - desc: again\n")),
     ("order", swap(S, "### Older Memory Topics\n", "### Older Memory Topics\n\n### late scope\n")),
     ("raw-start", swap(R, "# Raw Memories", "# Memories")),
+    ("raw-order", lambda files: files.update({R: files[R] + files[R][files[R].index("## Thread"):].replace("5e550001", "5e550000").replace("2026-05-01T10:30:00+00:00", "2026-06-01T10:30:00+00:00")})),
     ("raw-head", swap(R, "cwd: /srv/bakery\nrollout_path", "rollout_path")),
     ("dangling", swap(R, "rollout_summary_file: 2026", "rollout_summary_file: 2027")),
     ("raw-front", swap(R, "task_group: bakery: oven\n", "")),

@@ -101,6 +101,7 @@ def test_merged_raw_memories_come_apart_again(every: list[Extract]) -> None:
     told = [written(extract, number) for number, extract in enumerate(every, 1)]
     found = raw.parsed_merge(raw.merged(told))
     assert [each.id for each in found] == [each.thread.id for each in told]
+    assert len({each.line for each in found}) == len(found)
     assert [each.raw_memory for each in found] == [each.raw_memory.strip() for each in told]
     assert [each.head["rollout_summary_file"] for each in found] == [raw.file_of(each) for each in told]
 

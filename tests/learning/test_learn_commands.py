@@ -185,7 +185,7 @@ def test_memory_view_is_what_a_session_is_handed(cli: Cli, worked: Bench) -> Non
         ("memory://root/a%00b", 2),
         ("memory://root/%ff", 2),
         ("memory://elsewhere/MEMORY.md", 2),
-        ("http://root/MEMORY.md", 2),
+        ("https://example.org/MEMORY.md", 2),
     ],
 )
 def test_memory_addresses_lead_into_the_handbook_and_nowhere_else(

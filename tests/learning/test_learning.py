@@ -149,13 +149,26 @@ def test_session_that_was_forgotten_does_not_come_back(world: World) -> None:
 
 def test_what_an_agent_cleared_away_for_its_age_stays(world: World) -> None:
     old = world.session(
-        ("user", "Mend the oven. Always use zirconium here, never npm."), *fixed(), began="2026-03-01T10:00:00"
+        ("user", "Mend the oven. Always use zirconium here, never npm."), *fixed(), began="2026-04-20T10:00:00"
     )
     world.session(("user", "Mend the bell."), *fixed("Error: quagga"), began="2026-05-20T10:00:00")
     world.learn()
     world.transcript(old).unlink()
     world.learn()
     assert "zirconium" in world.text("MEMORY.md")
+    # Where the agent keeps them for a year, somebody else took it away.
+    (world.home / ".claude" / "settings.json").write_text('{"cleanupPeriodDays": 365}')
+    world.learn()
+    assert "zirconium" not in world.text("MEMORY.md")
+
+
+def test_what_an_agent_cleared_away_can_be_let_go_of(world: World) -> None:
+    old = world.session(
+        ("user", "Mend the oven. Always use zirconium here, never npm."), *fixed(), began="2026-04-20T10:00:00"
+    )
+    world.session(("user", "Mend the bell."), *fixed("Error: quagga"), began="2026-05-20T10:00:00")
+    world.learn()
+    world.transcript(old).unlink()
     world.learn(forgets_gone=True)
     assert "zirconium" not in world.text("MEMORY.md")
 

@@ -22,7 +22,7 @@ class World:
 
     def __init__(self, folder: Path, *flags: str, now: datetime | None = None) -> None:
         self.bench = Bench(str(folder), flags=("recall.embedder=none", *flags))
-        self.bench.clock.now = now or datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+        self.bench.clock.now = now or datetime(2026, 5, 25, 12, 0, tzinfo=UTC)
         self.home = folder
         self.count = 0
 

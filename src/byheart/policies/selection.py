@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from byheart.domain.sessions import Listed
 
 _UNIQUE = re.compile(r"(?=[0-9A-Za-z]*[0-9])(?=[0-9A-Za-z]*[A-Za-z])[0-9A-Za-z]{12,}")
-# Agents that clear their transcripts away do so after a month, or later.
-_CLEARED_AFTER = timedelta(days=28)
+# Agents clear up when they are started, so a transcript may be a little older or younger than it should be.
+_MARGIN = timedelta(days=2)
 _ODD = re.compile(r"[^0-9A-Za-z_.:-]+")
 
 
@@ -184,9 +184,9 @@ def selection_text(choice: Choice, file_of: Callable[[Kept], str], gone: Sequenc
     return "\n".join(lines) + "\n"
 
 
-def is_expired(thread: Thread, oldest_left: float | None, now: datetime) -> bool:
-    """Whether a transcript that is gone was cleared away by its agent for its age, rather than taken away by somebody: it was
-    old, and nothing of that agent that is as old or older is left, while younger ones are."""
-    if now - thread.updated < _CLEARED_AFTER or oldest_left is None:
+def is_expired(thread: Thread, days: float | None, oldest_left: float | None, now: datetime) -> bool:
+    """Whether a transcript that is gone was cleared away by its agent for its age, rather than taken away by somebody: the
+    agent clears what is older than so many days, this was, and nothing as old is left."""
+    if days is None or now - thread.updated < timedelta(days=days) - _MARGIN:
         return False
-    return oldest_left > thread.updated.timestamp()
+    return oldest_left is None or now.timestamp() - oldest_left <= (timedelta(days=days) + _MARGIN).total_seconds()

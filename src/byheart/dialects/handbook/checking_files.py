@@ -71,6 +71,11 @@ def _raw(report: Report) -> None:
     threads = raw.parsed_merge(text)
     if len({thread.id for thread in threads}) != len(threads):
         report.add("twice", "a thread is there twice", RAW)
+    ids = [thread.id for thread in threads]
+    times = [thread.head.get("updated_at", "") for thread in threads]
+    # Newest first as the older format has it, or by their ids as the newer one has.
+    if ids != sorted(ids) and times != sorted(times, reverse=True):
+        report.add("raw-order", "threads stand newest first", RAW, threads[0].line)
     for thread in threads:
         for name in _THREAD:
             if not thread.head.get(name):

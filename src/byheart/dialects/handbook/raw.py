@@ -21,7 +21,7 @@ STEPS = "Key steps:"
 SECTIONS = {PREFERENCES: "preferences", KNOWLEDGE: "knowledge", FAILURES: "failures", REFERENCES: "references"}
 FRONT = ("description", "task", "task_group", "task_outcome", "cwd", "keywords")
 NONE_YET = "# Raw Memories\n\nNo raw memories yet.\n"
-_TITLE = "# Raw Memories\n\nMerged stage-1 raw memories (stable ascending thread-id order):\n\n"
+_TITLE = "# Raw Memories\n\nMerged stage-1 raw memories (latest first):\n\n"
 _THREAD = re.compile(
     r"^## Thread `(?P<id>[^`\n]+)`[ \t]*$|^## (?P<bare>[0-9A-Za-z][0-9A-Za-z_.:-]{7,})[ \t]*$", re.MULTILINE
 )
@@ -152,11 +152,11 @@ def _outcome(text: str) -> Outcome:
 
 
 def merged(every: Sequence[Written]) -> str:
-    """raw_memories.md."""
+    """raw_memories.md, the newest thread first: whoever reads it goes by that."""
     if not every:
         return NONE_YET
     parts = [_TITLE]
-    for each in sorted(every, key=lambda one: one.thread.id):
+    for each in sorted(every, key=lambda one: (-one.thread.updated.timestamp(), one.thread.id)):
         thread = each.thread
         parts.append(
             f"## Thread `{thread.id}`\n"

@@ -41,7 +41,8 @@ class Wanted:
 
 class Learning:
     """Learning of all projects on this machine. `is_gone` tells whether a transcript was taken away: None where nobody can
-    say, since its whole folder is not there."""
+    say, since its whole folder is not there; `cleared_after`, after how many days an agent clears its transcripts away
+    itself, if it does."""
 
     def __init__(
         self,
@@ -52,9 +53,10 @@ class Learning:
         settings: LearningSettings,
         chosen: Callable[[str], bool],
         is_gone: Callable[[str], bool | None],
+        cleared_after: Callable[[str], float | None],
     ) -> None:
         self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
-        self._settings, self._chosen, self._is_gone = settings, chosen, is_gone
+        self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
         self._here = desk.project.id
 
     def at(self, name: str | None) -> Learning:
@@ -69,7 +71,14 @@ class Learning:
                 f"{name!r} {'fits several projects' if fitting else 'is no project that was learnt from'}; known: {choices}"
             )
         other = Learning(
-            self._desk, self._home, self._sessions, self._queue, self._settings, self._chosen, self._is_gone
+            self._desk,
+            self._home,
+            self._sessions,
+            self._queue,
+            self._settings,
+            self._chosen,
+            self._is_gone,
+            self._cleared_after,
         )
         other._here = fitting[0]
         return other
@@ -195,8 +204,9 @@ class Learning:
         now = self._desk.clock()
         for kept in self._missing(plan, wanted):
             thread = kept.written.thread
+            days = self._cleared_after(thread.agent)
             if self._is_gone(thread.path) and (
-                wanted.forgets_gone or not selection.is_expired(thread, oldest.get(thread.agent), now)
+                wanted.forgets_gone or not selection.is_expired(thread, days, oldest.get(thread.agent), now)
             ):
                 found.setdefault(thread.project, []).append((thread.id, raw.file_of(kept.written)))
         for threads in found.values():
