@@ -268,7 +268,7 @@ def test_script_holds_only_checks_that_worked_and_change_nothing(world: World) -
         )  # fmt: skip
     (skill,) = world.learn().projects[0].skills
     script = world.text(f"skills/{skill}/scripts/verify.sh")
-    assert script.split("set -eu\n")[1] == "ruff check .\nmake test\n"
+    assert script.split("set -eu\n")[1] == "mypy src\nruff check .\nmake test\n"
     assert "sh scripts/verify.sh" in world.text(f"skills/{skill}/SKILL.md")
 
 

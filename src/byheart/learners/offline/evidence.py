@@ -32,6 +32,7 @@ _MADE = re.compile(
 _BARE = re.compile(
     r"(?:Makefile|Dockerfile|LICENSE|Justfile|justfile|Procfile|Gemfile|Rakefile|Jenkinsfile|Vagrantfile|CODEOWNERS|\..*|.*[./].*)\Z"
 )
+_DRIVE = re.compile(r"([A-Za-z]):/(.+)\Z")
 _EDITS = (How.EDIT, How.CREATE, How.DELETE)
 
 
@@ -138,7 +139,18 @@ def shown_path(path: str, cwd: str) -> str:
     plain = _WORKTREE.sub("/", plain)
     if base and plain.casefold().startswith(base.casefold() + "/"):
         plain = plain[len(base) + 1 :]
-    if plain.startswith(_OUTSIDE) or "/.claude/" in plain or "/.codex/" in plain or not plain.strip("./"):
+    drive = _DRIVE.match(base)
+    if drive and plain.casefold().startswith(f"/{drive[1]}/{drive[2]}/".casefold()):
+        # As the shells of Windows spell it.
+        plain = plain[len(drive[2]) + 4 :]
+    if (
+        plain.startswith(_OUTSIDE)
+        or "/AppData/Local/Temp/" in plain
+        or "/scratchpad/" in plain
+        or "/.claude/" in plain
+        or "/.codex/" in plain
+        or not plain.strip("./")
+    ):
         return ""
     if _MADE.search(plain) or not _BARE.match(plain):
         return ""

@@ -278,12 +278,11 @@ def _knowledge(families: Sequence[Family], number_of: dict[tuple[str, int], int]
                     others.setdefault(line.text, []).append(place)
     ranked = sorted(commands.items(), key=lambda each: (-len(each[1]), each[0]))
     for _, places in ranked[:_SHOWN_COMMANDS]:
-        many = f"; in {len({cite.partition('#')[0] for _, _, cite in places})} sessions" if len(places) > 1 else ""
+        sessions = len({cite.partition("#")[0] for _, _, cite in places})
         text = places[0][0]
-        yield Guidance(
-            text=f"{text[:-1]}{many})" if many and text.endswith(")") else text,
-            support=_support([each[1:] for each in places]),
-        )
+        if sessions > 1 and text.endswith(")"):
+            text = f"{text[:-1]}; in {sessions} sessions)"
+        yield Guidance(text=text, support=_support([each[1:] for each in places]))
     for text, places in others.items():
         yield Guidance(text=text, support=_support([each[1:] for each in places]))
 

@@ -28,6 +28,8 @@ _KINDS = {
     "test": "runs the tests", "lint": "lints", "types": "checks types", "build": "builds", "format": "formats",
     "install": "installs dependencies", "run": "starts it",
 }  # fmt: skip
+_JOINED = re.compile(r"\s*(?:&&|\|\||;|\|(?!\|))\s*")
+_TRIMMED = re.compile(r"\s*(?:\d?>&\d|\d?>\s?(?:/dev/null|\$null)|&>/dev/null)")
 _TAGGED = re.compile(r"</?\w+>")
 # How much an agent's sentence has to tell to be kept as a finding, and to be told in a summary.
 _TELLING, _WORTH_SAYING, _MOST_TOLD = 1.8, 0.9, 14
@@ -70,10 +72,10 @@ def _commands(found: Evidence) -> list[Bullet]:
             best.setdefault(each.kind or "", []).append(each)
     lines = []
     for kind, runs in best.items():
-        for form, times in Counter(_core(each.form) for each in runs).most_common(2):
-            same = [each for each in runs if _core(each.form) == form]
+        for form, times in Counter(_alone(each.form, kind) for each in runs).most_common(2):
+            same = [each for each in runs if _alone(each.form, kind) == form]
             told = next((each.result for each in reversed(same) if each.result), None)
-            failed = sum(1 for each in found.ran if each.ok is False and _core(each.form) == form)
+            failed = sum(1 for each in found.ran if each.ok is False and _alone(each.form, kind) == form)
             shown = (
                 f"worked {times} of {times + failed}" if failed else f"worked {times} time{'s' if times > 1 else ''}"
             )
@@ -104,8 +106,17 @@ def _procedure(found: Evidence) -> list[Bullet]:
 
 
 def _core(form: str) -> str:
+    """A command without where it ran and what was said on the way."""
     parts = [part for part in re.split(r"\s*&&\s*", form) if not part.startswith(("cd ", "echo "))]
     return " && ".join(parts) or form
+
+
+def _alone(form: str, kind: str) -> str:
+    """Of a line that does several things, the part that it is known for."""
+    if not _JOINED.search(form):
+        return form
+    parts = [_TRIMMED.sub("", part).strip() for part in _JOINED.split(form)]
+    return next((part for part in parts if lines_of.kind_of(part) == kind), form)
 
 
 def _places(found: Evidence) -> list[Bullet]:
@@ -176,13 +187,22 @@ def failures(found: Evidence) -> list[Bullet]:
     """What went wrong: with what helped, with what the user said to it, or with nothing yet."""
     lines = [_fixed(found, fix) for fix in _telling(found)]
     for turn in found.prompts[1:]:
-        if remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION and len(turn.text.split()) >= 4:
-            first = next((each for each in sentences(turn.text)), turn.text)
-            if not lasting.judged(first, is_correction=True).is_sure and not first.rstrip().endswith("?"):
-                quote = one_line(first, 220).replace('"', "'")
-                lines.append(Bullet(f'the user corrected: "{quote}" -> check this before handing over', (turn.number,)))
+        quote = _correction(turn.text)
+        if quote:
+            lines.append(Bullet(f'the user corrected: "{quote}" -> check this before handing over', (turn.number,)))
     lines = [*lines[: _MOST_FIXES + 3], *_stopped(found), *_clumsy(found)]
     return [*lines, *_open(found)]
+
+
+def _correction(text: str) -> str:
+    """The sentence that corrects what was done; none where it is a lasting wish, which is told elsewhere, or a question."""
+    for sentence in sentences(text):
+        is_one = remarks.of_words(sentence, follows_work=True) == remarks.CORRECTION
+        if is_one and len(sentence.split()) >= 4 and not sentence.rstrip().endswith("?"):
+            if lasting.judged(sentence, is_correction=True).is_sure:
+                return ""
+            return one_line(sentence, 220).replace('"', "'")
+    return ""
 
 
 def _stopped(found: Evidence) -> list[Bullet]:
@@ -226,7 +246,9 @@ def _telling(found: Evidence) -> list[FixFact]:
     helped = [
         fix
         for fix in found.fixes
-        if (fix.commands or fix.edited) and not lines_of.only_looks(fix.failed_command) and not _is_narrower(fix)
+        if (fix.commands or fix.edited)
+        and not lines_of.only_looks(lines_of.form_of(fix.failed_command))
+        and not _is_narrower(fix)
     ]
     chosen = sorted(helped, key=lambda fix: (not fix.passed, len(fix.commands) + len(fix.edited)))[:_MOST_FIXES]
     return sorted(chosen, key=lambda fix: fix.failed_at)
@@ -244,13 +266,21 @@ def _fixed(found: Evidence, fix: FixFact) -> Bullet:
     did = []
     if fix.edited:
         did.append("changing " + ", ".join(f"`{path}`" for path in fix.edited[-3:]))
-    ran = [one_line(lines_of.form_of(each), 120) for each in fix.commands[-2:]]
+    ran = dict.fromkeys(_step(each, fix.failed_command) for each in fix.commands[-2:])
     if ran:
         did.append("running " + ", ".join(f"`{each}`" for each in ran))
     failed, proof = one_line(lines_of.form_of(fix.failed_command), 120), one_line(lines_of.form_of(fix.proof), 100)
     ended = f"then `{proof}` {'passed' if fix.passed else 'went past it'}"
     text = f"`{failed}` failed with `{one_line(_symptom(found, fix), 200)}` -> {' and '.join(did)} -> {ended}"
     return Bullet(text, (fix.failed_at, fix.fixed_at))
+
+
+def _step(command: str, failed: str) -> str:
+    """A command as a step of a fix; where it only ran elsewhere than the one that failed, with where."""
+    form = lines_of.form_of(command)
+    if form == lines_of.form_of(failed) and (before := lines_of.BEFORE.match(command.strip())):
+        return one_line(f"{before.group().rstrip(' &;')} && {form}", 120).replace("`", "'")
+    return one_line(form, 120).replace("`", "'")
 
 
 def _symptom(found: Evidence, fix: FixFact) -> str:

@@ -27,7 +27,7 @@ _SPOKEN = {
     "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
     "installs dependencies": "Dependencies",
 }  # fmt: skip
-_TIPS, _NAMES = 10, 4
+_TIPS, _NAMES = 6, 4
 
 
 def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
@@ -93,8 +93,17 @@ def _commands(made: Blocks) -> dict[str, str]:
             seen.setdefault(what, Counter())[command] += 1
     # What one session of many did may have been for that once.
     least = 2 if len(made.extracts) >= 4 else 1
-    best = {what: seen[what].most_common(1)[0] for what in _PURPOSES if what in seen}
+    best = {what: max(seen[what].items(), key=_generality) for what in _PURPOSES if what in seen}
     return {command: what for what, (command, times) in best.items() if times >= least}
+
+
+def _generality(each: tuple[str, int]) -> tuple[float, int, str]:
+    """How much a command is the one to tell: it worked often, and it is not about a single file."""
+    command, times = each
+    is_narrow = any(
+        ("/" in word or "." in word) and word not in ("./...", ".") for word in command.strip("`").split()[1:]
+    )
+    return (times * (0.4 if is_narrow else 1.0), -len(command), command)
 
 
 def _preferences(wishes: Sequence[Wish]) -> list[str]:

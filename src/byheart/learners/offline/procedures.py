@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Checks make a skill when two of them worked in so many sessions; other commands when so many in a row did.
 CHECKS, SESSIONS, STEPS = 2, 3, 3
+# Of these steps so many belong to the procedure itself.
+OWN_STEPS = 2
 _MOST, _LONGEST = 6, 64
 _PROVES = {
     "test": "the tests pass", "lint": "the linter has nothing to say", "types": "the types check", "build": "it builds",
@@ -28,6 +30,7 @@ _PROVES = {
 _ORDER = ("build", "types", "lint", "test")
 # Rows of nothing but these are what the skill for checking is about.
 _CHECKING = ("test", "lint", "types", "build", "format", "install")
+_KEEPING = re.compile(r"\bgit (?:-C \S+ )?(?:add|commit|status|stash|diff|log|checkout|switch|restore|fetch|pull)\b")
 _WORKED = re.compile(
     r"^`(?P<command>[^`]+)` (?:runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
 )
@@ -163,7 +166,7 @@ def _checking(
 def _sequences(courses: Sequence[Course], pitfalls: _Pitfalls, project: str, known: Sequence[Skill]) -> Iterator[Skill]:
     """Rows of commands that several sessions went through in the same order, the longest and commonest first."""
     support: dict[tuple[str, ...], set[str]] = {}
-    shared = {row for row in _shared(courses) if any(lines_of.kind_of(stem) not in _CHECKING for stem in row)}
+    shared = {row for row in _shared(courses) if sum(not _is_usual(stem) for stem in row) >= OWN_STEPS}
     for row in shared:
         support[row] = {course.thread for course in courses if _is_within(row, course.stems)}
     ranked = sorted(
@@ -182,6 +185,11 @@ def _sequences(courses: Sequence[Course], pitfalls: _Pitfalls, project: str, kno
             yield skill
         if len(kept) >= _MOST:
             return
+
+
+def _is_usual(stem: str) -> bool:
+    """Whether a step is one of any work: a check, or keeping what was done."""
+    return lines_of.kind_of(stem) in _CHECKING or bool(_KEEPING.search(stem))
 
 
 def _shared(courses: Sequence[Course]) -> Iterator[tuple[str, ...]]:

@@ -28,6 +28,13 @@ _ONWARD = re.compile(
     r"^\W*(?:yes|yep|yeah|ok(?:ay)?|sure|go|continue|proceed|do it|no\b|nope|thanks?|lgtm|great|perfect|nice|good|stop|wait|resume|retry|again|\d+[.)]?$)",
     re.IGNORECASE,
 )
+# What asks for the next step of the same thing.
+_CARRIES = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|great|now|then|and|please|can you|could you|let'?s|so)[,.! ]+)*"
+    r"(?:(?:create|make|write|draft) (?:a|the|up a) (?:detailed )?plan\b|(?:implement|do|fix|review|try|apply|revert|finish|rerun|execute|delegate|test) (?:it|this|that|them|these|both|all|everything|the (?:plan|fix|change|first|second))\b|"
+    r"delegate\b|use (?:a |the )?sub-?agents?\b|go (?:ahead|on|with)\b|start (?:with|implementing)\b|make sure\b|(?:what|how) about\b|why (?:did|do|is|are|not)\b|check (?:it|that|if|again)\b)",
+    re.IGNORECASE,
+)
 _BACK = re.compile(
     r"\b(?:it|that|this|these|those|them|still|again|instead|also|same|above|previous|earlier|the (?:fix|change|test|error|issue|bug|plan|comment|commit|pr))\b",
     re.IGNORECASE,
@@ -106,6 +113,8 @@ def _is_new(turn: Turn, current: Stretch, known: set[str], last_at: datetime | N
     if turn.synthetic == "plan" or _ANEW.match(text):
         return True
     if _CHORE.match(text) and len(text) < 200:
+        return False
+    if _CARRIES.match(text) and len(text) < 300:
         return False
     told = [word for word in dict.fromkeys(words(text[:1500])) if word not in STOP_WORDS]
     if len(told) < _FOLLOWS or (_ONWARD.match(text) and len(text) < 120):

@@ -4,6 +4,7 @@ for more."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.phrases import one_line, signal_of
@@ -172,8 +173,9 @@ def habits(told: Iterable[tuple[str, Said]]) -> list[Wish]:
     for action, places in asked.items():
         sessions = {place.thread for _, place in places}
         if len(sessions) >= HABIT:
-            # Of the last few, the one that says most. What is asked for in one breath is one habit.
-            quote = max((quote for quote, _ in places[-3:]), key=len)
+            # In the words that are used most, and latest. What is asked for in one breath is one habit.
+            often = Counter(normalised(quote) for quote, _ in places)
+            quote = max(enumerate(places), key=lambda each: (often[normalised(each[1][0])], each[0]))[1][0]
             known = wishes.setdefault(quote, ([], places))
             known[0].append(action)
             if len(places) > len(known[1]):
