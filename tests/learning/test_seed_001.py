@@ -324,3 +324,36 @@ def test_profile_says_only_what_was_seen(world: World) -> None:
     profile = world.text("memory_summary.md").split("## User preferences")[0]
     assert "1 session taught something, from 2026-05-04 to 2026-05-04, with codex (1)" in profile
     assert "`make test`" in profile
+
+
+def test_what_is_asked_for_in_many_sessions_becomes_a_habit(world: World) -> None:
+    ways = (
+        "Delegate the work to Opus 4 please",
+        "Do it using Opus 4 in parallel",
+        "Plan it, then build it with Opus 4",
+        "Use Opus 4 for the roof",
+    )
+    for number, way in enumerate(ways, 1):
+        part = ("oven", "bell", "door", "roof")[number - 1]
+        world.session(
+            ("user", f"Mend the {part} of the bakery. {way}."),
+            *fixed(f"Error: {part}", f"{part}/a.py"),
+            ("user", "commit it"),
+            ("run", "git commit -am x", "[main 1] x", 0),
+            began=f"2026-05-0{number}T10:00:00",
+        )
+    world.learn()
+    wishes = lines(world.text("memory_summary.md"), "User preferences")
+    assert any('the user asked for "opus 4" in 4 sessions' in line and line.count("(inferred)") == 1 for line in wishes)
+    assert any('the user asked in 4 sessions: "commit it" -> offer to commit' in line for line in wishes)
+
+
+def test_copies_of_one_sentence_make_no_habit(world: World) -> None:
+    for number in range(1, 6):
+        world.session(
+            ("user", f"Mend part {'abcdef'[number]}. Use Opus 4 for the roof."),
+            *fixed(f"Error: {'abcdef'[number]}"),
+            began=f"2026-05-0{number}T10:00:00",
+        )
+    world.learn()
+    assert "opus 4" not in world.text("memory_summary.md")

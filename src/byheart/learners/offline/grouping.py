@@ -12,9 +12,9 @@ from byheart.dialects.handbook.raw import cite_of, parsed_raw, stamp
 from byheart.dialects.handbook.stems import short_id
 from byheart.domain.handbook import Bullet, Extract, Group, GroupTask, Guidance, Outcome, Source, Support, Task, Written
 from byheart.domain.values import dataclass, field, replace
-from byheart.learners.offline.knowledge import PROCEDURE
+from byheart.learners.offline.knowledge import MANNER, PROCEDURE
 from byheart.learners.offline.tasks import telling_words
-from byheart.learners.offline.wishes import Said, Wish, habits, merged, repeated
+from byheart.learners.offline.wishes import Said, Wish, habits, manners, merged, repeated
 from byheart.text.likeness import content_words
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def blocks(
         groups.setdefault(one.task.group or "everything else", []).append(one)
     wanted = merged((line.text, _place(one, line.turns)) for one in told for line in one.task.preferences)
     wanted += repeated(_maybe(told, maybe, is_forgotten), wanted)
-    wanted += habits((line.text, _place(one, line.turns)) for one in told for line in one.task.knowledge)
+    known = [(line.text, _place(one, line.turns)) for one in told for line in one.task.knowledge]
+    wanted += [*habits(known), *manners(known)]
     newest = {name: max(one.at for one in members) for name, members in groups.items()}
     used = {name: max((uses(one.written) for one in members), default=0) for name, members in groups.items()}
     order = sorted(groups, key=lambda name: (-used[name].bit_length(), -newest[name].timestamp(), name))
@@ -268,7 +269,7 @@ def _knowledge(families: Sequence[Family], number_of: dict[tuple[str, int], int]
     for family in families:
         for one in family.told:
             for line in one.task.knowledge:
-                if line.text.startswith((_WHY, _ASKED, PROCEDURE)):
+                if line.text.startswith((_WHY, _ASKED, MANNER, PROCEDURE)):
                     continue
                 place = (line.text, number_of[one.key], _place(one, line.turns).cite)
                 found = _COMMAND.match(line.text)

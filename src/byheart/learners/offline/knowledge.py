@@ -13,7 +13,7 @@ from byheart.learners.offline.evidence import is_common
 from byheart.learners.offline.tasks import is_chore
 from byheart.policies import commands as lines_of
 from byheart.policies import lasting, remarks
-from byheart.text.sentences import sentences
+from byheart.text.sentences import is_document, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from byheart.domain.work import FixFact
     from byheart.learners.offline.evidence import Evidence, Ran
 
+MANNER = "how the user wanted it done: "
+_MANNER = re.compile(
+    r"\b(?:delegat\w+ (?:\w+ ){0,4}?to|us(?:e|ing)|with|via|through|spawn|have)\s+(?:the |a |an |our |my )?([A-Za-z@/][\w@.+#/-]*(?:\s\d+(?:\.\d+)*\b)?)",
+    re.IGNORECASE,
+)
+_NO_THING = frozenset(
+    "it this that these those them all any some same another other more most less it's you me us we i he she they your its current existing new old "
+    "following above below first second last one two right left correct proper full good best only just also not no to be been had has issue issues".split()
+)
 PROCEDURE = "commands that worked, in order: "
 _LONGEST_PROCEDURE = 12
 _KINDS = {
@@ -60,7 +69,7 @@ def knowledge(found: Evidence, *, plan: str = "") -> list[Bullet]:
     """Facts and procedures, those that were proved first."""
     lines = [*_decisions(found), *_commands(found), *_procedure(found), *_places(found)]
     lines += _findings(found.spoken)
-    closing = _closing(found)
+    closing = [*_manners(found), *_closing(found)]
     return [*lines, *closing, *([Bullet(plan)] if plan else [])]
 
 
@@ -172,6 +181,26 @@ def _worth(sentence: str) -> float:
     named = len(set(_NAMED.findall(sentence)))
     tested = 0.3 if _TESTED.search(sentence) else 0.0
     return min(causes, 2) * 0.9 + min(named, 3) * 0.5 + tested - (0.4 if words > 40 else 0.0)
+
+
+def manners_in(sentence: str) -> list[str]:
+    """The things that somebody wants used for a piece of work, by name."""
+    if len(sentence.split()) > 40 or sentence.rstrip().endswith("?"):
+        return []
+    found = (" ".join(match[1].split()) for match in _MANNER.finditer(sentence))
+    return [name for name in found if name.casefold().split(" ")[0] not in _NO_THING and len(name) > 2]
+
+
+def _manners(found: Evidence) -> list[Bullet]:
+    """How the user wanted it done: with what, or by whom. What returns in many sessions can be done unasked."""
+    lines = []
+    for turn in found.prompts:
+        if is_document(turn.text):
+            continue
+        for sentence in sentences(turn.text):
+            if manners_in(sentence) and not lasting.judged(sentence).is_possible:
+                lines.append(Bullet(f'{MANNER}"{one_line(sentence, 200)}"', (turn.number,)))
+    return lines[:3]
 
 
 def _closing(found: Evidence) -> list[Bullet]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.phrases import one_line, signal_of
 from byheart.domain.values import dataclass, field
+from byheart.learners.offline.knowledge import MANNER, manners_in
 from byheart.policies.integrity import opposing
 from byheart.text.likeness import content_words, normalised
 
@@ -42,6 +43,8 @@ _NOTHING = frozenset(
 )
 # So many sessions make a habit of what was asked for at their end.
 HABIT = 3
+# And so many make one of what was to be used.
+MANNERS = 4
 _ALIKE = 0.75
 
 
@@ -181,6 +184,28 @@ def habits(told: Iterable[tuple[str, Said]]) -> list[Wish]:
             if len(places) > len(known[1]):
                 wishes[quote] = (known[0], places)
     return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
+
+
+def manners(told: Iterable[tuple[str, Said]]) -> list[Wish]:
+    """What users want used in many sessions, by name, in the words they used last."""
+    asked: dict[str, list[tuple[str, Said]]] = {}
+    for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
+        if text.startswith(MANNER):
+            quote = text[len(MANNER) :].strip('"')
+            for name in dict.fromkeys(name.casefold() for name in manners_in(quote)):
+                asked.setdefault(name, []).append((quote, place))
+    wishes = []
+    for name, places in asked.items():
+        # The same sentence in two sessions may be one session, copied.
+        distinct = {normalised(quote): place.thread for quote, place in places}
+        if len(set(distinct.values())) < MANNERS:
+            continue
+        quote = places[-1][0].replace('"', "'")
+        text = f'when giving work, the user asked for "{name}" in {len(set(distinct.values()))} sessions, last: "{quote}" -> use it unless told otherwise (inferred)'
+        wishes.append(
+            Wish(text=text, default=f"use {name}", places=[place for _, place in reversed(places)], is_inferred=True)
+        )
+    return wishes
 
 
 def _habit(quote: str, actions: Sequence[str], places: Sequence[tuple[str, Said]]) -> Wish:
