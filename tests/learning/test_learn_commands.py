@@ -417,3 +417,35 @@ def test_sample_is_as_its_script_writes_it_and_teaches_what_was_planted(cli: Cli
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
     assert cli("check", "handbook", str(folder)).code == 0
+
+
+def test_settings_of_learning_have_the_defaults_that_were_asked_for(bench: Bench) -> None:
+    from byheart.domain.learning import LearningSettings
+    from byheart.domain.values import fields
+
+    settings = bench.opened().config.learning
+    assert settings == LearningSettings()
+    assert (settings.enabled, settings.max_session_age_days, settings.min_idle_hours) == (False, 30, 12)
+    assert (settings.sessions_per_start, settings.summary_tokens) == (64, 5000)
+    known = (ROOT / "docs" / "reference.md").read_text()
+    for each in fields(LearningSettings):
+        assert f"`learning.{each.name}`" in known
+
+
+def test_prompts_are_files_whose_slots_are_filled_once() -> None:
+    from byheart.prompts import filled, template
+
+    assert "{{memory_summary}}" in template("read_path")
+    text = filled("read_path", memory_summary="a {{memory_summary}} b")
+    assert text.endswith("a {{memory_summary}} b\n")
+    with pytest.raises(KeyError):
+        filled("read_path")
+
+
+def test_a_project_may_narrow_learning_and_nothing_more(cli: Cli, worked: Bench) -> None:
+    path = Path(worked.project) / ".byheart.toml"
+    path.write_text("[learning]\nenabled = true\n")
+    assert cli("--set", "learning.enabled=false", "learn", "--startup").code in (2, 3)
+    path.write_text("[learning]\nsummary_tokens = 300\n")
+    cli("learn")
+    assert told(cli, "memory", "view")["tokens"] <= 300
