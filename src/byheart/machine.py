@@ -129,6 +129,11 @@ def learning(opened: Opened, around: Surroundings, every: Sessions | None = None
     )
 
 
+def has_handbook(opened: Opened) -> bool:
+    """Whether something was learnt of the project we stand in."""
+    return os.path.exists(os.path.join(opened.home, "projects", opened.project.id, "handbook", "MEMORY.md"))
+
+
 def _is_gone(path: str) -> bool | None:
     """Whether a transcript was taken away; None where its folder is not there either, as on a disk that is not mounted."""
     plain = path.partition("#")[0]
@@ -380,10 +385,35 @@ def checkups(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checku
         )
         for path in opened.shadowed
     ]
+    found += _learning_checkups(opened)
     project = opened.project
     identity = project.remote or project.common_folder or project.folder
     found.append(Checkup(subject="project", state="ok", detail=f"{project.id} ({identity})"))
     return [*found, *_recall_checkups(opened)]
+
+
+def _learning_checkups(opened: Opened) -> Iterator[Checkup]:
+    """How learning stands: whether it runs by itself, what it knows, and what failed for good."""
+    from datetime import UTC, datetime
+
+    from byheart.adapters.queue.sqlite import SqliteQueue
+    from byheart.domain.reports import Checkup
+
+    path = os.path.join(opened.home, "state", "state.db")
+    way = "by itself" if opened.config.flag("learning.enabled") else "when byheart learn is run"
+    if not os.path.exists(path):
+        yield Checkup(subject="learning", state="ok", detail=f"{way}; nothing was learnt yet")
+        return
+    try:
+        queue = SqliteQueue(path, lambda: datetime.now(UTC))
+        known = {project: len(queue.threads(project)) for project in queue.projects()}
+        dead = sum(job.state == "dead" for job in queue.jobs())
+    except ByheartError as error:
+        yield Checkup(subject="learning", state="warning", detail=str(error))
+        return
+    told = f"{way}; {sum(known.values()):,} sessions of {len(known)} projects learnt from"
+    problem = f"; {dead} failed for good (byheart jobs)" if dead else ""
+    yield Checkup(subject="learning", state="warning" if dead else "ok", detail=told + problem)
 
 
 def _recall_checkups(opened: Opened) -> Iterator[Checkup]:

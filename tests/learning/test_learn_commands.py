@@ -449,3 +449,24 @@ def test_a_project_may_narrow_learning_and_nothing_more(cli: Cli, worked: Bench)
     path.write_text("[learning]\nsummary_tokens = 300\n")
     cli("learn")
     assert told(cli, "memory", "view")["tokens"] <= 300
+
+
+def test_learnt_line_that_is_forgotten_is_in_no_file_and_not_learnt_again(cli: Cli, worked: Bench) -> None:
+    cli("learn")
+    found = json.loads(cli("--set", "recall.embedder=none", "recall", "zirconium", "--json").out)
+    hits = found["hits"] if isinstance(found, dict) else found
+    handle = next(hit["id"] for hit in hits if hit["record"]["text"].startswith("when working"))
+    done = cli("forget", handle)
+    assert done.code == 0, done.err
+    assert "it is not learnt again" in done.out
+    left = [
+        str(path)
+        for path in Path(worked.home).rglob("*")
+        if path.is_file() and b"Always use zirconium" in path.read_bytes() and "index.db" not in path.name
+    ]
+    assert left == []
+    assert cli("check", "handbook").code == 0
+    cli("memory", "enqueue")
+    cli("learn")
+    assert "Always use zirconium" not in (handbook(worked) / "raw_memories.md").read_text()
+    assert cli("forget", "no such line at all").code == 1

@@ -13,7 +13,7 @@ _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+(?=[\"'(\[]?[^\s])|(?<=[。！？])")
 # Dots that end no sentence.
 _SHORT = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|fig|mr|ms|dr|st|al)|\b[A-Z])\.$|^\d{1,2}\.$", re.IGNORECASE
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|fig|mr|ms|dr|st|al)|\b(?-i:[A-Z]))\.$|^\d{1,2}\.$", re.IGNORECASE
 )
 # Lines that a program printed: places in code, stamps, frames, prompts of shells, tables, diffs, paths, progress.
 _PRINTED = re.compile(

@@ -23,6 +23,7 @@ from byheart.learners.offline.consolidating import consolidated
 from byheart.learners.offline.grouping import Maybe
 from byheart.learners.offline.wishes import same
 from byheart.policies import forgetting, selection
+from byheart.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -209,6 +210,8 @@ def forgotten_lines(shelf: Shelf) -> Callable[[str], bool]:
     def is_forgotten(text: str) -> bool:
         parts = signal_of(text)
         told = [text, *([parts["default"], parts["quote"]] if parts else [])]
+        # A line may repeat a whole message: then each of its sentences counts.
+        told += [each.strip('"') for each in sentences(text.partition(': "')[2] or text)]
         return forgetting.blocks(stones, salt, None, told) is not None
 
     return is_forgotten

@@ -44,6 +44,7 @@ class Tools:
     settings: LearningSettings
     clock: Callable[[], datetime]
     is_forgotten: Callable[[str], bool]
+    is_line_forgotten: Callable[[str], Callable[[str], bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +172,7 @@ def extract_of(tools: Tools, due: Due, listed: Listed, report: LearnReport) -> K
     if found.extract is None and not candidates:
         return None
     extract = safe(tools.scanner, found.extract, report) if found.extract else None
+    extract = forgetful(extract, tools.is_line_forgotten(due.thread.project)) if extract else None
     if extract is None and not candidates:
         return None
     thread = replace(
@@ -239,6 +241,20 @@ def safe(scanner: Scanner, extract: Extract, report: LearnReport) -> Extract | N
         names = "; ".join(task.name for task in tasks[:3])
         return replace(extract, tasks=tuple(tasks), description=names, headline=names, task=tasks[0].name)
     return replace(extract, tasks=tuple(tasks))
+
+
+def forgetful(extract: Extract, is_forgotten: Callable[[str], bool]) -> Extract:
+    """An extract without the lines that somebody wants gone."""
+
+    def kept(lines: Iterable[Bullet]) -> tuple[Bullet, ...]:
+        return tuple(each for each in lines if not is_forgotten(each.text))
+
+    tasks = tuple(_checked(task, kept) for task in extract.tasks)
+    if tasks == extract.tasks:
+        return extract
+    # The description may have told what is gone.
+    told = "; ".join(f"{task.name} ({task.outcome.value})" for task in tasks[:4])
+    return replace(extract, tasks=tasks, description=told)
 
 
 def _checked(task: Task, kept: Callable[[Iterable[Bullet]], tuple[Bullet, ...]]) -> Task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import raw
@@ -12,8 +13,8 @@ from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, Jo
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
-from byheart.flows.learning import extracting, inbox, publishing, reading, shelf
-from byheart.flows.learning.consolidating import Order, consolidate
+from byheart.flows.learning import extracting, inbox, publishing, reading, shelf, taking_away
+from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
 from byheart.learners.offline.extracting import LEARNER
 from byheart.policies import selection
 
@@ -133,6 +134,7 @@ class Learning:
             settings=self._settings,
             clock=self._desk.clock,
             is_forgotten=lambda thread: thread in forgotten,
+            is_line_forgotten=cache(lambda project: forgotten_lines(self._shelf(project))),
         )
 
     def _is_wanted(self, project: str, wanted: Wanted) -> bool:
@@ -421,36 +423,7 @@ class Learning:
     def clear(self, project: str | None = None) -> tuple[int, int]:
         """Take away everything that was learnt of one project, and of no other: (extracts, files). Notebooks, notes that
         people wrote, and what was forgotten stay."""
-        own = self.shelf(project)
-        files = self._desk.files
-        with files.locked(own.root):
-            every = [
-                path
-                for path in [*shelf.paths(files, own.folder), *self._archived(own)]
-                if not path.startswith("extensions/")
-            ]
-            gone = sum(publishing.removed(files, own.place(path)) for path in every)
-            kept = (
-                shelf.STATE,
-                publishing.UNDER_WAY,
-                inbox.INBOX,
-                *(f"{shelf.BASELINE}/{name}" for name in shelf.MAIN),
-            )
-            for name in (*kept, *(f"{publishing.BACKUP}/{each}" for each in publishing.backups(own))):
-                publishing.removed(files, own.root.own(name))
-        for folder in ("skills", "rollout_summaries", shelf.ARCHIVE):
-            files.prune(own.place(folder))
-        return self._queue.clear(own.project), gone
-
-    def _archived(self, own: Shelf) -> list[str]:
-        files = self._desk.files
-        names = files.names(own.place(f"{shelf.ARCHIVE}/rollout_summaries"))
-        whole = (
-            [f"{shelf.ARCHIVE}/raw_memories.md"]
-            if files.size(own.place(f"{shelf.ARCHIVE}/raw_memories.md")) is not None
-            else []
-        )
-        return [*(f"{shelf.ARCHIVE}/rollout_summaries/{name}" for name in names), *whole]
+        return taking_away.clear(self.shelf(project), self._queue)
 
     def forget_session(self, name: str) -> tuple[str, str]:
         """Take away what one session taught, for good: it is not learnt from again. (thread, project)"""
@@ -472,6 +445,14 @@ class Learning:
         with self._queue.working():
             self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])
         return thread.id, thread.project
+
+    def forget_line(self, selector: str) -> str:
+        """Take one learnt line away for good, by its handle or its whole text: out of the handbook and what it is made from."""
+        own = self.shelf()
+        line = taking_away.bury_line(own, self._queue, selector)
+        with self._queue.working():
+            self._consolidated(own.project, [("", "")], force=True)
+        return line
 
     def _forgotten_place(self) -> Place:
         return Place(self._home, "global/.byheart/forgotten-sessions.txt")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from byheart.dialects.handbook.phrases import one_line, shortened
 from byheart.domain.sessions import Speaker, Turn
 from byheart.domain.values import dataclass
-from byheart.policies import remarks
+from byheart.policies import lasting, remarks
 from byheart.text.likeness import STOP_WORDS, words
 from byheart.text.sentences import is_document, sentences
 
@@ -143,7 +143,10 @@ def name_of(opening: Sequence[Turn], title: str | None) -> str:
         name = re.sub(r"^(?:implementation )?plan\s*(?:[:\u2013\u2014-]|for)\s*", "", heading[1], flags=re.IGNORECASE)
         return shortened(one_line(name), NAME)
     name = ""
-    for sentence in sentences(text):
+    every = list(sentences(text))
+    # What is wanted from now on is no name for what was wanted then.
+    passing = [sentence for sentence in every if not lasting.judged(sentence).is_possible]
+    for sentence in passing or every:
         plain = _tidy(sentence)
         name = f"{name}; {plain}" if name else plain
         if len(name.split()) >= 5 or len(name) > NAME:

@@ -145,7 +145,7 @@ def _print(receipt: Receipt, given: frozenset[str] = frozenset()) -> None:
 def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: bool) -> None:
     """Remove one memory for good.
 
-    SELECTOR is a handle, a key, or the whole text. If it fits several memories, nothing is changed and they are listed.
+    SELECTOR is a handle, a key, or the whole text, of a notebook's memory or of a line that was learnt. If it fits several memories, nothing is changed and they are listed.
     The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
     """
     opened = frame.opened()
@@ -155,6 +155,8 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
         question = f"Forget {statement(hit.record)!r} at {hit.path}:{hit.line}?"
         selector, where = hit.id, hit.scope
     except NothingFound:
+        if _forgot_learnt(selector, yes or as_object, as_object):
+            return
         # The history may still hold it; if not, forgetting says so.
         question = f"Forget {selector!r} in the history?"
     if not as_object:
@@ -169,6 +171,28 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     for each in receipt.notes:
         if each != CANNOT_UNDO:
             frame.note(f"note: {each}")
+
+
+def _forgot_learnt(selector: str, yes: bool, as_object: bool) -> bool:
+    """Forget a line of this project's handbook, if that is what is meant."""
+    from byheart import machine
+
+    opened = frame.opened(upkeep=False)
+    if not machine.has_handbook(opened):
+        return False
+    learning = machine.learning(opened, frame.surroundings())
+    try:
+        if not yes and sys.stdin.isatty():
+            click.confirm(f"Forget the learnt line {selector!r}?", abort=True, err=True)
+        line = learning.forget_line(selector)
+    except NothingFound:
+        return False
+    opened.memory.caught_up()
+    if as_object:
+        frame.put({"forgotten": line})
+    else:
+        frame.say(f"Forgot: {line} (learnt; it is not learnt again)")
+    return True
 
 
 @click.command(epilog=frame.examples("byheart confirm tooling.pnpm"))

@@ -1,0 +1,84 @@
+"""Taking away what was learnt: all of a project, or one line of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from byheart.dialects.handbook.memory import core_of
+from byheart.dialects.handbook.phrases import signal_of
+from byheart.domain.errors import NothingFound
+from byheart.domain.handbook import MEMORY, RAW, ROLLOUTS, SKILLS
+from byheart.domain.records import Scope
+from byheart.flows import ledger
+from byheart.flows.learning import inbox, indexed, publishing, shelf
+from byheart.policies import forgetting
+from byheart.policies.forgetting import Tombstone
+from byheart.text.likeness import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.learning import LearningQueue
+    from byheart.flows.learning.shelf import Shelf
+
+# A text as long as this is not in another line by chance.
+_TELLING = 12
+
+
+def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
+    """Take away everything that was learnt of one project: (extracts, files)."""
+    files = own.desk.files
+    with files.locked(own.root):
+        every = [*shelf.paths(files, own.folder), *_archived(own)]
+        gone = sum(publishing.removed(files, own.place(path)) for path in every if not path.startswith("extensions/"))
+        kept = (shelf.STATE, publishing.UNDER_WAY, inbox.INBOX, *(f"{shelf.BASELINE}/{name}" for name in shelf.MAIN))
+        for name in (*kept, *(f"{publishing.BACKUP}/{each}" for each in publishing.backups(own))):
+            publishing.removed(files, own.root.own(name))
+    for folder in (SKILLS, ROLLOUTS, shelf.ARCHIVE):
+        files.prune(own.place(folder))
+    return queue.clear(own.project), gone
+
+
+def _archived(own: Shelf) -> list[str]:
+    files = own.desk.files
+    names = files.names(own.place(f"{shelf.ARCHIVE}/{ROLLOUTS}"))
+    whole = f"{shelf.ARCHIVE}/{RAW}"
+    found = [f"{shelf.ARCHIVE}/{ROLLOUTS}/{name}" for name in names]
+    return [*found, whole] if files.size(own.place(whole)) is not None else found
+
+
+def bury_line(own: Shelf, queue: LearningQueue, selector: str) -> str:
+    """Make sure that a learnt line never comes back: a tombstone first, then out of what the handbook is made from. The line."""
+    place = own.place(MEMORY)
+    text = own.desk.files.read(place).text or ""
+    wanted = normalised(core_of(selector))
+    hits = indexed.hits(place, text, Scope.LOCAL)
+    found = {hit.record.text for hit in hits if selector == hit.id or wanted == normalised(hit.record.text)}
+    if len(found) != 1:
+        raise NothingFound(f"no learnt line of {own.name} is called {selector!r}")
+    line = found.pop()
+    parts = signal_of(line)
+    told = list(dict.fromkeys([line, *([parts["default"], parts["quote"]] if parts else [])]))
+    salt, today = own.desk.salt(), own.desk.clock().date().isoformat()
+    for each in told:
+        digest = forgetting.digest(salt, each)
+        stone = Tombstone(key=None, key_digest=None, digest=digest, removed=today, reason="forgotten in the handbook")
+        ledger.bury(own.desk, own.root, stone)
+    for kept in queue.extracts(own.project):
+        raw_memory, summary = (_less(each, told) for each in (kept.written.raw_memory, kept.written.rollout_summary))
+        if (raw_memory, summary) != (kept.written.raw_memory, kept.written.rollout_summary):
+            queue.rewrite(kept.written.thread.id, raw_memory, summary)
+    return line
+
+
+def _less(text: str, told: Sequence[str]) -> str:
+    """A text without the lines that say one of these things. The head of a raw memory keeps its shape: only what it says of
+    them goes."""
+    wanted = [normalised(each) for each in told if len(each) >= _TELLING]
+    kept = []
+    for line in text.split("\n"):
+        if not any(each in normalised(line) for each in wanted):
+            kept.append(line)
+        elif line.startswith(("description: ", "# ")):
+            kept.append(f"{line.split(' ', 1)[0]} a session of which a line was forgotten")
+    return "\n".join(kept)
