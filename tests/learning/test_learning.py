@@ -33,7 +33,7 @@ def test_failure_is_kept_as_symptom_and_fix(world: World) -> None:
     world.session(("user", "Make the bell ring"), *fixed("Error: bell broken"))
     world.learn()
     text = world.text("MEMORY.md")
-    assert "`make test` failed with `Error: bell broken` -> changing `bake/oven.py` -> then `make test` passed" in text
+    assert "`make test` failed with `Error: bell broken` -> changing `bake/oven.py` -> `make test` passed" in text
 
 
 def test_what_only_a_tool_or_a_page_said_is_never_a_preference(world: World) -> None:

@@ -63,7 +63,7 @@ _STANDING = deferred(
     re.IGNORECASE,
 )
 _REMEMBER = deferred(
-    rf"^{_FILLER}(?:(?:and|also|please|so)\s+)*(?:always )?(?:remember|keep in mind|bear in mind|don'?t forget|make a note|take note|note for (?:the )?(?:future|later)|add (?:this )?to (?:your |the )?memory|memori[sz]e|save (?:this )?(?:to|in) (?:your )?memory)\b(?! (?:the|when|how|what|why|if|where) (?:we|i|you|it|they)\b)",
+    rf"^{_FILLER}(?:(?:and|also|please|so)\s+)*(?:always )?(?:remember|keep in mind|bear in mind|don'?t forget|make a note|take note|note for (?:the )?(?:future|later)|add (?:this )?to (?:your |the )?memory|memori[sz]e|save (?:this )?(?:to|in) (?:your )?memory)\b(?! (?:the|when|how|what|why|if|where) (?:we|i|you|it|they)\b)(?! (?:the |this )?@?\S*[/.]\w)",
     re.IGNORECASE,
 )
 # An order for every time.

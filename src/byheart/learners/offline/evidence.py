@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from byheart.domain.sessions import How, Speaker, Turn
 from byheart.domain.values import dataclass, field
 from byheart.domain.work import FixFact, Step
+from byheart.learners.offline import troubles
 from byheart.policies import commands as lines_of
-from byheart.policies import errors as troubles
-from byheart.policies import fixes, remarks
+from byheart.policies import errors, fixes, remarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +33,13 @@ _BARE = re.compile(
     r"(?:Makefile|Dockerfile|LICENSE|Justfile|justfile|Procfile|Gemfile|Rakefile|Jenkinsfile|Vagrantfile|CODEOWNERS|\..*|.*[./].*)\Z"
 )
 _DRIVE = re.compile(r"([A-Za-z]):/(.+)\Z")
+_NAMED = re.compile(r"[\w-]\.[A-Za-z]\w{0,7}\Z|(?:^|/)(?:Makefile|Dockerfile|LICENSE|Justfile|justfile)\Z")
+_CHANGED_TO = re.compile(
+    r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*(?:&&|;|\n)"
+)
+_ONLY_CHANGED = re.compile(
+    r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*\Z"
+)
 _EDITS = (How.EDIT, How.CREATE, How.DELETE)
 
 
@@ -43,6 +50,7 @@ class Ran:
     number: int
     command: str
     form: str
+    folder: str | None
     kind: str | None
     ok: bool | None
     result: str | None
@@ -54,6 +62,8 @@ class Evidence:
     """A stretch of turns, taken apart."""
 
     turns: list[Turn]
+    shell: str | None = ""
+    keeps_folder: bool = False
     prompts: list[Turn] = field(default_factory=list)
     plans: list[Turn] = field(default_factory=list)
     answers: list[Turn] = field(default_factory=list)
@@ -67,13 +77,20 @@ class Evidence:
     interrupted: list[Turn] = field(default_factory=list)
 
     @property
+    def later(self) -> list[Turn]:
+        """What the user said after the task had been opened."""
+        first = self.turns[0].number if self.turns else 0
+        return [turn for turn in self.prompts if turn.number > first]
+
+    @property
     def last_edit(self) -> int:
         return max(self.edits_at.values(), default=0)
 
 
-def gathered(turns: Sequence[Turn], cwd: str) -> Evidence:
-    """The evidence of these turns; those that do not count are left out. Paths are shown from the session's folder."""
-    found = Evidence([turn for turn in turns if turn.is_evidence])
+def gathered(turns: Sequence[Turn], cwd: str, shell: str | None = "", *, keeps_folder: bool = False) -> Evidence:
+    """The evidence of these turns; those that do not count are left out. Paths are shown from the session's folder. `shell` is
+    the folder that its shell stood in before, where it stays there from one command to the next."""
+    found = Evidence([turn for turn in turns if turn.is_evidence], shell=shell, keeps_folder=keeps_folder)
     steps: list[Step] = []
     for turn in found.turns:
         if turn.tool is not None:
@@ -106,7 +123,8 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     edited = []
     for touch in turn.touches:
         path = shown_path(touch.path, cwd)
-        if not path:
+        # What a command line seems to name may be a pattern or a word; what an editing tool names is a file.
+        if not path or (turn.command is not None and not _NAMED.search(path)):
             continue
         if touch.how in _EDITS and ended is not False:
             found.edited[path] += 1
@@ -121,15 +139,23 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     form = lines_of.form_of(turn.command)
     kind = lines_of.kind_of(turn.command)
     ok = lines_of.judged(turn.command, ended, output)
-    wrong = troubles.errors_in(output) if ok is False else []
-    if ok is False and not wrong and not lines_of.only_looks(form) and (last := troubles.last_line(output)):
-        wrong = [last]
+    said = troubles.symptom(output, turn.command) if ok is False else ""
+    wrong = [said] if said else []
     result = lines_of.result_of(output) if kind == "test" and output else None
     found.ran.append(
-        Ran(number=turn.number, command=turn.command, form=form, kind=kind, ok=ok, result=result, errors=tuple(wrong))
+        Ran(
+            number=turn.number,
+            command=turn.command,
+            form=form,
+            folder=_ran_in(found, turn.command, cwd),
+            kind=kind,
+            ok=ok,
+            result=result,
+            errors=tuple(wrong),
+        )
     )
-    errors = tuple((troubles.signature_of(each), each) for each in wrong)
-    steps.append(Step(number=turn.number, form=form, command=turn.command, ok=ok, edited=tuple(edited), errors=errors))
+    met = tuple((errors.signature_of(each), each) for each in wrong)
+    steps.append(Step(number=turn.number, form=form, command=turn.command, ok=ok, edited=tuple(edited), errors=met))
 
 
 def shown_path(path: str, cwd: str) -> str:
@@ -155,6 +181,40 @@ def shown_path(path: str, cwd: str) -> str:
     if _MADE.search(plain) or not _BARE.match(plain):
         return ""
     return posixpath.normpath(plain)
+
+
+def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:
+    """The folder that a command ran in; a shell that stays where it was is followed."""
+    start = found.shell if found.keeps_folder else ""
+    moved = _CHANGED_TO.match(command) or _ONLY_CHANGED.match(command)
+    if moved is None:
+        return start
+    folder = folder_of(command if _CHANGED_TO.match(command) else f"{command};", cwd)
+    path = (moved[1] or moved[2] or moved[3]).replace("\\", "/")
+    if folder and start and not _ABSOLUTE.match(path):
+        folder = posixpath.normpath(f"{start}/{folder}")
+    if folder is not None and folder.startswith(".."):
+        folder = None
+    if found.keeps_folder:
+        found.shell = folder
+    return folder
+
+
+def folder_of(command: str, cwd: str) -> str | None:
+    """The folder that a command ran in, seen from the session's: empty for that one itself, None for one outside."""
+    found = _CHANGED_TO.match(command)
+    if found is None:
+        return ""
+    path = (found[1] or found[2] or found[3]).replace("\\", "/").rstrip("/")
+    base = cwd.replace("\\", "/").rstrip("/")
+    drive = _DRIVE.match(base)
+    spellings = [base, f"/{drive[1]}/{drive[2]}" if drive else base]
+    for spelling in spellings:
+        if path.casefold() == spelling.casefold():
+            return ""
+        if path.casefold().startswith(spelling.casefold() + "/"):
+            return posixpath.normpath(path[len(spelling) + 1 :])
+    return None if re.match(r"[/~$-]|[A-Za-z]:/", path) else posixpath.normpath(path)
 
 
 def is_common(path: str) -> bool:

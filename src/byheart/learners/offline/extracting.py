@@ -14,7 +14,7 @@ from byheart.learners.offline import knowledge
 from byheart.learners.offline.evidence import Evidence, area_of, gathered, is_common
 from byheart.learners.offline.outcomes import outcome_of
 from byheart.learners.offline.signals import Candidate, signals
-from byheart.learners.offline.tasks import name_of, stretches, telling_words
+from byheart.learners.offline.tasks import is_vague, name_of, stretches, telling_words
 from byheart.text.likeness import STOP_WORDS, words
 from byheart.text.slugs import slug
 
@@ -29,7 +29,9 @@ _CODE = re.compile(r"`([^`\n]{2,50})`|\b([a-z]+[A-Z]\w{2,40}|[A-Z][a-z]+[A-Z]\w{
 _CONTEXT = re.compile(
     r"^#+\s*(?:Context|Goal|Problem|Background|Overview|Summary)\s*\n+(.+?)(?:\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL
 )
-_MOST_TASKS = 12
+_MOST_TASKS = 24
+# Agents whose shell stands where the last command left it.
+_KEEPS_FOLDER = ("claude-code",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +45,42 @@ class Learnt:
 def learnt(session: Session, turns: Sequence[Turn], project: str) -> Learnt:
     """A session's extract. `project` is what its project is called."""
     cwd = session.cwd or ""
-    parts = stretches(turns)[:_MOST_TASKS]
+    parts = stretches(turns)
+    shell: str | None = ""
     tasks: list[Task] = []
     candidates: list[Candidate] = []
     for place, part in enumerate(parts):
-        found = gathered(part.turns, cwd)
+        found = gathered(part.turns, cwd, shell, keeps_folder=session.agent in _KEEPS_FOLDER)
+        shell = found.shell
         name = name_of(part.opening, session.title if len(parts) == 1 else None)
+        if is_vague(name):
+            name = _name_by_work(found) or name
         task, unsure = _task(found, name, project, is_last=place == len(parts) - 1)
         candidates += unsure
         if _is_worth_it(task, found):
             tasks.append(task)
+    tasks = _most_telling(tasks)
     if not tasks:
         return Learnt(extract=None, candidates=tuple(candidates))
     return Learnt(extract=_extract(session, tasks), candidates=tuple(candidates))
+
+
+def _name_by_work(found: Evidence) -> str:
+    """What a task is called by what came of it, where nobody said what it was about: the commit, else the files."""
+    for line in knowledge.references(found):
+        if line.text.startswith("commit: "):
+            return line.text.removeprefix("commit: ")
+    files = [path for path, _ in found.edited.most_common(3) if not is_common(path)]
+    return f"changes to {', '.join(files)}" if files else ""
+
+
+def _most_telling(tasks: list[Task]) -> list[Task]:
+    """No more tasks than a session should be told by: those with preferences, then those that taught most, in their order."""
+    if len(tasks) <= _MOST_TASKS:
+        return tasks
+    ranked = sorted(tasks, key=lambda task: (-len(task.preferences), -len(task.failures) - len(task.knowledge)))
+    kept = {id(task) for task in ranked[:_MOST_TASKS]}
+    return [task for task in tasks if id(task) in kept]
 
 
 def _task(found: Evidence, name: str, project: str, *, is_last: bool) -> tuple[Task, list[Candidate]]:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from byheart.dialects.handbook.phrases import keywords, one_line, said
+from byheart.dialects.handbook.phrases import keywords, one_line, said, signal_of
 from byheart.dialects.handbook.raw import cite_of, parsed_raw, stamp
 from byheart.dialects.handbook.stems import short_id
 from byheart.domain.handbook import Bullet, Extract, Group, GroupTask, Guidance, Outcome, Source, Support, Task, Written
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 # Tasks of one block that share so many of their words are tries at the same thing.
 _ALIKE = 0.6
 _REFERRED = re.compile(r"\b[\w.-]+#\d+\b")
-_COMMAND = re.compile(r"^(`[^`]+` (?:runs|lints|checks|builds|formats|starts|installs)[\w ]*? here) \(worked .*\)$")
+_COMMAND = re.compile(
+    r"^(?P<what>`[^`]+`(?: in `[^`]+`)? (?:runs|lints|checks|builds|formats|starts|installs)[\w ]*? here) \(worked (?P<ok>\d+) of (?P<all>\d+)(?P<rest>.*)\)$"
+)
 _CHANGED = "the changes for this are in "
 _WHY = "why it was done: "
 _ASKED = "when it was done, the user asked: "
@@ -99,7 +101,7 @@ def blocks(
     groups: dict[str, list[Told]] = {}
     for one in told:
         groups.setdefault(one.task.group or "everything else", []).append(one)
-    wanted = merged((line.text, _place(one, line.turns)) for one in told for line in one.task.preferences)
+    wanted = merged((line.text, _place(one, line.turns, line.text)) for one in told for line in one.task.preferences)
     wanted += repeated(_maybe(told, maybe, is_forgotten), wanted)
     known = [(line.text, _place(one, line.turns)) for one in told for line in one.task.knowledge]
     wanted += [*habits(known), *manners(known)]
@@ -142,10 +144,17 @@ def _kept(extract: Extract, is_forgotten: Callable[[str], bool]) -> Extract:
     return replace(extract, tasks=tuple(clean(task) for task in extract.tasks))
 
 
-def _place(one: Told, turns: Sequence[int]) -> Said:
+def _place(one: Told, turns: Sequence[int], text: str = "") -> Said:
     thread = one.written.thread
     turn = turns[0] if turns else 1
-    return Said(thread=thread.id, at=one.at, cite=f"{short_id(thread.id)}#{turn}", group=one.task.group, task=one.key)
+    return Said(
+        thread=thread.id,
+        at=one.at,
+        cite=f"{short_id(thread.id)}#{turn}",
+        group=one.task.group,
+        task=one.key,
+        quote=(signal_of(text) or {}).get("quote", ""),
+    )
 
 
 def _group(name: str, members: list[Told], wanted: Sequence[Wish], uses: Callable[[Written], int]) -> Group:
@@ -274,18 +283,23 @@ def _knowledge(families: Sequence[Family], number_of: dict[tuple[str, int], int]
                 place = (line.text, number_of[one.key], _place(one, line.turns).cite)
                 found = _COMMAND.match(line.text)
                 if found:
-                    commands.setdefault(found[1], []).append(place)
+                    commands.setdefault(found["what"], []).append(place)
                 else:
                     others.setdefault(line.text, []).append(place)
     ranked = sorted(commands.items(), key=lambda each: (-len(each[1]), each[0]))
     for _, places in ranked[:_SHOWN_COMMANDS]:
-        sessions = len({cite.partition("#")[0] for _, _, cite in places})
-        text = places[0][0]
-        if sessions > 1 and text.endswith(")"):
-            text = f"{text[:-1]}; in {sessions} sessions)"
-        yield Guidance(text=text, support=_support([each[1:] for each in places]))
+        yield Guidance(text=_summed(places), support=_support([each[1:] for each in places]))
     for text, places in others.items():
         yield Guidance(text=text, support=_support([each[1:] for each in places]))
+
+
+def _summed(places: Sequence[tuple[str, int, str]]) -> str:
+    """A command with how often it worked in all sessions, and what it said last."""
+    found = [each for each in (_COMMAND.match(text) for text, _, _ in places) if each]
+    worked, tried = sum(int(each["ok"]) for each in found), sum(int(each["all"]) for each in found)
+    sessions = len({cite.partition("#")[0] for _, _, cite in places})
+    where = f" in {sessions} sessions" if sessions > 1 else ""
+    return f"{found[0]['what']} (worked {worked} of {tried}{where}{found[0]['rest']})"
 
 
 def _failures(families: Sequence[Family], number_of: dict[tuple[str, int], int]) -> Iterable[Guidance]:

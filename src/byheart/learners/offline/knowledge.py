@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from byheart.dialects.handbook.phrases import one_line, shortened
 from byheart.domain.handbook import Bullet
 from byheart.learners.offline.evidence import is_common
+from byheart.learners.offline.signals import default_of
 from byheart.learners.offline.tasks import is_chore
 from byheart.policies import commands as lines_of
 from byheart.policies import lasting, remarks
+from byheart.text.likeness import content_words
 from byheart.text.sentences import is_document, sentences
 
 if TYPE_CHECKING:
@@ -37,12 +39,35 @@ _KINDS = {
     "test": "runs the tests", "lint": "lints", "types": "checks types", "build": "builds", "format": "formats",
     "install": "installs dependencies", "run": "starts it",
 }  # fmt: skip
+# How agents tell what they do, did or would do; none of it is a finding.
+_NARRATES = re.compile(
+    r"^\W*(?:I\b|I'|Let me|Now\b|Next\b|But\b|So\b|Then\b|We'?(?:ll| will| can| could| should)|You (?:can|could|should)|Would|Could|Should|(?:Also )?(?:Add|Updat|Chang|Creat|Remov|Committ|Pass|Renam|Replac|Mov|Fix|Extract|Refactor|Implement|Verifi|Rewr|Skip|Us|Mak|Keep|Set|Merg)(?:e|ed|ing|s|d|es)?\b|"
+    r"All (?:\d+|tests|checks)|(?:The|This) (?:change|fix|commit|work|implementation|plan|PR) (?:is|was|now|adds|updates)|Done|Bonus|Note)",
+)
+_EXPLAINS = re.compile(
+    r"\b(?:because|root cause|caused? (?:by|is|was)|due to|turns out|only (?:when|if|works|applies)|requires?|must|never|ignores?|silently|cannot|can'?t|does(?:n'?t| not)|don'?t|isn'?t|aren'?t|without|unless|otherwise|instead of|leftover|overrides?|falls back|lives? in|defined in|stored in|comes from|by design|no longer)\b",
+    re.IGNORECASE,
+)
+_SPOKEN = 800
+_PASTED = re.compile(r"^#|https?://|^\s*[-*] .*\n\s*[-*] ", re.MULTILINE)
+_FINE = re.compile(
+    r"\b(?:works?(?: now| fine| well| perfectly)?|not an issue|doesn'?t (?:really )?matter|that'?s fine|is fine|no problem|perfect|great|thanks?|looks good)\b",
+    re.IGNORECASE,
+)
+_WANTS = re.compile(
+    r"^\W*(?:(?:no|nope|wait|stop|please|actually|and|but|so|ok)[,.! ]+)*(?:use|run|make|keep|leave|put|move|add|remove|delete|change|revert|undo|do|don'?t|do not|only|just|never|always|show|hide|rename|fix|try|check|look|read|write|commit|push|create|start|stop|go|rebuild|review|test|fold|split)\b|"
+    r"\b(?:should(?:n'?t)?|must(?:n'?t)?|needs? to|have to|want|instead|rather|not|never|don'?t|didn'?t|wrong|still)\b",
+    re.IGNORECASE,
+)
+_BYPASS = re.compile(
+    r"--no-verify|--force\b|(?:^|\s)-f(?:\s|$)|--skip|\|\| *true|\bgit stash\b|\brm -rf\b|HUSKY=0|--legacy-peer-deps|--no-check|-DskipTests"
+)
 _JOINED = re.compile(r"\s*(?:&&|\|\||;|\|(?!\|))\s*")
 _TRIMMED = re.compile(r"\s*(?:\d?>&\d|\d?>\s?(?:/dev/null|\$null)|&>/dev/null)")
 _TAGGED = re.compile(r"</?\w+>")
 # How much an agent's sentence has to tell to be kept as a finding, and to be told in a summary.
 _TELLING, _WORTH_SAYING, _MOST_TOLD = 1.8, 0.9, 14
-_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 6, 5, 6, 10
+_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 4, 5, 6, 10
 # How an agent tells what it found out: a cause, a constraint, how something works. What it is about to do is no finding.
 _CAUSE = re.compile(
     r"\b(?:root cause|because|caused by|due to|turns out|the (?:issue|problem|bug|error|failure|reason|culprit|fix|trick) (?:is|was|here)|which means|that'?s why|blocked by|so that|otherwise|only (?:works|applies|runs|when)|"
@@ -59,7 +84,6 @@ _NAMED = re.compile(
 _TESTED = re.compile(
     r"\b(?:all )?\d[\d,]* (?:tests?|specs?) (?:pass|passed|passing)\b|\btests? (?:all )?pass\b", re.IGNORECASE
 )
-_NAMED_TEST = re.compile(r"^\s*(?:\(fail\)|FAILED |--- FAIL|✗|✖|not ok )")
 _QA = re.compile(r"\"(?P<q>[^\"\n]{4,400})\"\s*=\s*\"(?P<a>[^\"\n]{1,400})\"")
 _SUBJECT = re.compile(r"-m\s+(?:\"\$\(cat <<-?\s*'?\"?\w+'?\"?\s*\n\s*)?[\"']?(?P<subject>[^\n\"']{8,100})")
 _LINKS = re.compile(r"https?://[^\s)>\]\"'`]{8,200}")
@@ -74,22 +98,28 @@ def knowledge(found: Evidence, *, plan: str = "") -> list[Bullet]:
 
 
 def _commands(found: Evidence) -> list[Bullet]:
-    """Commands that did what they are for, with their flags; the shortest spelling of each."""
+    """Commands that did what they are for, with their flags and the folder they ran in."""
     best: dict[str, list[Ran]] = {}
     for each in found.ran:
-        if each.kind in _KINDS and each.ok and len(each.form) <= 160 and "\n" not in each.form:
+        if (
+            each.kind in _KINDS
+            and each.ok
+            and each.folder is not None
+            and len(each.form) <= 160
+            and "<<" not in each.form
+        ):
             best.setdefault(each.kind or "", []).append(each)
     lines = []
     for kind, runs in best.items():
-        for form, times in Counter(_alone(each.form, kind) for each in runs).most_common(2):
-            same = [each for each in runs if _alone(each.form, kind) == form]
+        for own, times in Counter((_alone(each.form, kind), each.folder) for each in runs).most_common(2):
+            form, folder = own
+            same = [each for each in runs if (_alone(each.form, kind), each.folder) == own]
             told = next((each.result for each in reversed(same) if each.result), None)
-            failed = sum(1 for each in found.ran if each.ok is False and _alone(each.form, kind) == form)
-            shown = (
-                f"worked {times} of {times + failed}" if failed else f"worked {times} time{'s' if times > 1 else ''}"
-            )
+            failed = sum(1 for each in found.ran if each.ok is False and (_alone(each.form, kind), each.folder) == own)
             result = f"; last: {told}" if told else ""
-            lines.append(Bullet(one_line(f"`{form}` {_KINDS[kind]} here ({shown}{result})", 300), (same[-1].number,)))
+            where = f" in `{folder}`" if folder else ""
+            text = f"`{form}`{where} {_KINDS[kind]} here (worked {times} of {times + failed}{result})"
+            lines.append(Bullet(one_line(text, 300), (same[-1].number,)))
     return lines
 
 
@@ -150,7 +180,12 @@ def _decisions(found: Evidence) -> list[Bullet]:
 
 def _findings(spoken: Sequence[Turn]) -> list[Bullet]:
     """What the agent found out, marked as its conclusion: nobody proved it."""
-    best = [each for each in _told(spoken) if each[0] >= _TELLING][:_MOST_FINDINGS]
+    best = [
+        each
+        for each in _told(spoken)
+        if each[0] >= _TELLING and not _NARRATES.match(each[2]) and _EXPLAINS.search(each[2])
+    ]
+    best = best[:_MOST_FINDINGS]
     return [
         Bullet(f"agent's finding: {one_line(sentence, 320)}", (number,))
         for _, number, sentence in sorted(best, key=lambda each: each[1])
@@ -206,7 +241,7 @@ def _manners(found: Evidence) -> list[Bullet]:
 def _closing(found: Evidence) -> list[Bullet]:
     """What the user had done at the end, in their words: what returns in many sessions can be done unasked."""
     lines = []
-    for turn in found.prompts[1:]:
+    for turn in found.later:
         if is_chore(turn.text):
             lines.append(Bullet(f'when it was done, the user asked: "{one_line(turn.text, 120)}"', (turn.number,)))
     return lines[-2:]
@@ -214,38 +249,47 @@ def _closing(found: Evidence) -> list[Bullet]:
 
 def failures(found: Evidence) -> list[Bullet]:
     """What went wrong: with what helped, with what the user said to it, or with nothing yet."""
-    lines = [_fixed(found, fix) for fix in _telling(found)]
-    for turn in found.prompts[1:]:
+    lines = [_fixed(fix) for fix in _telling(found)]
+    for turn in found.later:
         quote = _correction(turn.text)
         if quote:
-            lines.append(Bullet(f'the user corrected: "{quote}" -> check this before handing over', (turn.number,)))
-    lines = [*lines[: _MOST_FIXES + 3], *_stopped(found), *_clumsy(found)]
+            lines.append(Bullet(f'the user corrected: "{quote}" -> {default_of(quote)}', (turn.number,)))
+    lines = [*lines[: _MOST_FIXES + 3], *_stopped(found)]
     return [*lines, *_open(found)]
 
 
 def _correction(text: str) -> str:
-    """The sentence that corrects what was done; none where it is a lasting wish, which is told elsewhere, or a question."""
-    for sentence in sentences(text):
-        is_one = remarks.of_words(sentence, follows_work=True) == remarks.CORRECTION
-        if is_one and len(sentence.split()) >= 4 and not sentence.rstrip().endswith("?"):
-            if lasting.judged(sentence, is_correction=True).is_sure:
-                return ""
-            return one_line(sentence, 220).replace('"', "'")
+    """The sentence that corrects what was done; none where it is a lasting wish, which is told elsewhere, a question, praise, or
+    part of something pasted."""
+    if len(text) > _SPOKEN or is_document(text) or _PASTED.search(text):
+        return ""
+    every = list(sentences(text))
+    for place, sentence in enumerate(every):
+        if remarks.of_words(sentence, follows_work=True) != remarks.CORRECTION or sentence.rstrip().endswith("?"):
+            continue
+        if lasting.judged(sentence, is_correction=True).is_sure or _FINE.search(sentence):
+            return ""
+        # A short no means nothing without what follows it.
+        whole = sentence if len(content_words(sentence)) >= 4 else " ".join(every[place : place + 2])
+        if len(content_words(whole)) >= 4 and _WANTS.search(whole):
+            return one_line(whole, 220).replace('"', "'")
     return ""
 
 
 def _stopped(found: Evidence) -> list[Bullet]:
-    """Where the user stopped the agent, and what they said then."""
+    """Where the user stopped the agent to tell it something else."""
     lines = []
     for turn in [*found.interrupted, *found.refused]:
         after = next((each for each in found.prompts if each.number > turn.number), None)
-        if after is not None and len(after.text.split()) >= 4:
-            said = one_line(after.text, 200).replace('"', "'")
+        if after is None or len(after.text) > _SPOKEN or _FINE.search(after.text) or _correction(after.text):
+            continue
+        said = next(
+            (each for each in sentences(after.text) if _WANTS.search(each) and len(content_words(each)) >= 4), ""
+        )
+        if said and not said.rstrip().endswith("?"):
+            quote = one_line(said, 200).replace('"', "'")
             lines.append(
-                Bullet(
-                    f'the user stopped the agent and said: "{said}" -> ask before going that way',
-                    (turn.number, after.number),
-                )
+                Bullet(f'the user stopped the agent: "{quote}" -> {default_of(quote)}', (turn.number, after.number))
             )
     return lines[:2]
 
@@ -291,17 +335,29 @@ def _is_narrower(fix: FixFact) -> bool:
     )
 
 
-def _fixed(found: Evidence, fix: FixFact) -> Bullet:
+def _fixed(fix: FixFact) -> Bullet:
     did = []
     if fix.edited:
         did.append("changing " + ", ".join(f"`{path}`" for path in fix.edited[-3:]))
     ran = dict.fromkeys(_step(each, fix.failed_command) for each in fix.commands[-2:])
     if ran:
         did.append("running " + ", ".join(f"`{each}`" for each in ran))
-    failed, proof = one_line(lines_of.form_of(fix.failed_command), 120), one_line(lines_of.form_of(fix.proof), 100)
-    ended = f"then `{proof}` {'passed' if fix.passed else 'went past it'}"
-    text = f"`{failed}` failed with `{one_line(_symptom(found, fix), 200)}` -> {' and '.join(did)} -> {ended}"
+    failed, proof = _short(fix.failed_command), _short(fix.proof)
+    if did and did[-1] == f"running `{proof}`":
+        did.pop()
+    ended = f"`{proof}` {'passed' if fix.passed else 'went past it'}"
+    ended = f"worked around, not solved: {ended}" if _BYPASS.search(" ".join((*fix.commands, fix.proof))) else ended
+    steps = [" and ".join(did), ended] if did else [ended]
+    text = " -> ".join([f"`{failed}` failed with `{one_line(fix.error, 200)}`", *steps])
     return Bullet(text, (fix.failed_at, fix.fixed_at))
+
+
+def _short(command: str) -> str:
+    """A command as it is told: without the texts that were put into it."""
+    form = lines_of.form_of(command)
+    if "<<" in form:
+        form = form.split("<<", 1)[0].rstrip(" \"'$(cat")
+    return one_line(form, 110).replace("`", "'")
 
 
 def _step(command: str, failed: str) -> str:
@@ -309,14 +365,7 @@ def _step(command: str, failed: str) -> str:
     form = lines_of.form_of(command)
     if form == lines_of.form_of(failed) and (before := lines_of.BEFORE.match(command.strip())):
         return one_line(f"{before.group().rstrip(' &;')} && {form}", 120).replace("`", "'")
-    return one_line(form, 120).replace("`", "'")
-
-
-def _symptom(found: Evidence, fix: FixFact) -> str:
-    """What failed, by name where a test runner says so: what tests log on the way looks like errors too."""
-    ran = next((each for each in found.ran if each.number == fix.failed_at), None)
-    named = [line for line in (ran.errors if ran else ()) if _NAMED_TEST.search(line)]
-    return named[0].replace("`", "'") if named else fix.error.replace("`", "'")
+    return _short(command)
 
 
 def _open(found: Evidence) -> list[Bullet]:
@@ -360,6 +409,7 @@ def steps(found: Evidence) -> list[Bullet]:
     lines = []
     for turn in found.prompts[:6]:
         lines.append(Bullet(f'the user: "{shortened(one_line(turn.text), 160)}"'.replace('""', '"'), (turn.number,)))
+    lines += _clumsy(found)
     told = sorted(_told(found.spoken)[:_MOST_TOLD], key=lambda each: each[1])
     lines += [Bullet(f"the agent: {one_line(sentence, 320)}", (number,)) for _, number, sentence in told]
     lines.sort(key=lambda line: line.turns)

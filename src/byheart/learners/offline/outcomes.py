@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PROVING = ("test", "build", "lint", "types")
 _BROKEN = re.compile(
-    r"\b(?:still (?:not|fail|broken|doesn'?t|the same|wrong|an issue|happening)|doesn'?t work|does not work|not working|didn'?t work|it'?s broken|you broke|is broken|same (?:error|issue|problem)|keeps? (?:failing|crashing)|gives? (?:me )?an? error|fails? (?:with|again))\b",
+    r"\b(?:i undid|you (?:fucked|messed|screwed)|still (?:not|fail|broken|doesn'?t|the same|wrong|an issue|happening)|doesn'?t work|does not work|not working|didn'?t work|it'?s broken|you broke|is broken|same (?:error|issue|problem)|keeps? (?:failing|crashing)|gives? (?:me )?an? error|fails? (?:with|again))\b",
     re.IGNORECASE,
 )
 _GIVEN_UP = re.compile(
@@ -48,7 +48,7 @@ def outcome_of(found: Evidence, *, is_last: bool) -> tuple[Outcome, str]:
 
 def _by_words(found: Evidence) -> tuple[Outcome, str] | None:
     """What the user's last word on it says; None where it says nothing."""
-    after = [turn for turn in found.prompts if turn is not found.prompts[0]] if found.prompts else []
+    after = found.later
     for turn in reversed(after[-3:]):
         text = turn.text.strip()
         worked = any(other.number > turn.number and other.tool is not None for other in found.turns)

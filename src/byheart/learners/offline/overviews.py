@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 # Days with memory that count as recent.
 RECENT_DAYS = 3
 _COMMAND = re.compile(
-    r"^(`[^`]+`) (runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
+    r"^(`[^`]+`(?: in `[^`]+`)?) (runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
 )
-_FIXED = re.compile(r"^`[^`]+` failed with `(?P<error>[^`]+)` -> .+ passed$")
+_FIXED = re.compile(r"^`(?P<command>[^`]+)` failed with `(?P<error>[^`]+)` -> (?P<fix>(?:(?!worked around).)+ passed)$")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
     "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
@@ -32,18 +32,20 @@ _TIPS, _NAMES = 6, 4
 
 def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
     """The summary of these blocks. `notes` are what people wrote down themselves: (text, file)."""
+    tips = [*_notes(notes), *_tips(made, skills)]
+    known = "\n".join(tips)
     days = sorted({_day(made, group) for group in made.groups}, reverse=True)[:RECENT_DAYS]
     scope = _scope(made, project)
     recent = []
     for day in days:
-        topics = tuple(_topic(group, is_recent=True) for group in made.groups if _day(made, group) == day)
+        topics = tuple(_topic(group, is_recent=True, known=known) for group in made.groups if _day(made, group) == day)
         if topics:
             recent.append((day, topics))
     older = tuple(_topic(group, is_recent=False) for group in made.groups if _day(made, group) not in days)
     return Overview(
         profile=tuple(_profile(made, project)),
         preferences=tuple(_preferences(made.wishes)),
-        tips=(*_notes(notes), *_tips(made, skills)),
+        tips=tuple(tips),
         recent=((scope, tuple(recent)),) if recent else (),
         older=((scope, older),) if older else (),
     )
@@ -128,7 +130,10 @@ def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
         for task in extract.tasks:
             for line in task.failures:
                 if found := _FIXED.match(line.text):
-                    key = re.sub(r"[\d\W_]+", " ", found["error"].casefold())[:80]
+                    if "changing " in found["fix"]:
+                        # Done, and in the repository since.
+                        continue
+                    key = re.sub(r"[\d\W_]+", " ", f"{found['error'][:80]} {found['fix']}".casefold())
                     errors.setdefault(key, (line.text, set()))[1].add(each.thread.id)
     again = sorted((each for each in errors.values() if len(each[1]) > 1), key=lambda each: (-len(each[1]), each[0]))
     lines += [f"Met in {len(threads)} sessions: {one_line(text, 300)}" for text, threads in again[:_TIPS]]
@@ -139,7 +144,7 @@ def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
     return lines
 
 
-def _topic(group: Group, *, is_recent: bool) -> Topic:
+def _topic(group: Group, *, is_recent: bool, known: str = "") -> Topic:
     names = "; ".join(one_line(task.title, 70) for task in group.tasks[:_NAMES])
     more = f" and {len(group.tasks) - _NAMES} more" if len(group.tasks) > _NAMES else ""
     words = [word for task in group.tasks[: 2 * _NAMES] for word in task.keywords[:4]]
@@ -157,12 +162,14 @@ def _topic(group: Group, *, is_recent: bool) -> Topic:
         label=group.name.replace(":", " -"),
         keywords=keywords(words, 10 if is_recent else 6) or ("untitled",),
         description=one_line(about, 600 if is_recent else 300),
-        learnings=_learnings(group) if is_recent else "",
+        learnings=_learnings(group, known) if is_recent else "",
     )
 
 
-def _learnings(group: Group) -> str:
+def _learnings(group: Group, known: str) -> str:
     """The newest takeaways of a block that are no preferences."""
-    told = [line.text for line in group.failures if " -> " in line.text and "unsolved" not in line.text][:2]
-    told += [line.text for line in group.knowledge if line.text.startswith("agent's finding: ")][: 3 - len(told)]
+    told = [line.text for line in group.knowledge if line.text.startswith("decided by the user: ")][:1]
+    told += [line.text for line in group.knowledge if line.text.startswith("agent's finding: ")][: 2 - len(told)]
+    fixed = [line.text for line in group.failures if " passed" in line.text and line.text not in known]
+    told += fixed[: 3 - len(told)]
     return "; ".join(one_line(text, 220) for text in told) or "nothing beyond what its tasks say"

@@ -32,10 +32,10 @@ _ORDER = ("build", "types", "lint", "test")
 _CHECKING = ("test", "lint", "types", "build", "format", "install")
 _KEEPING = re.compile(r"\bgit (?:-C \S+ )?(?:add|commit|status|stash|diff|log|checkout|switch|restore|fetch|pull)\b")
 _WORKED = re.compile(
-    r"^`(?P<command>[^`]+)` (?:runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
+    r"^`(?P<command>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?:runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
 )
 _FIXED = re.compile(
-    r"^`(?P<command>[^`]+)` failed with `(?P<error>[^`]+)` -> (?P<did>.+?) -> then `(?P<proof>[^`]+)` passed$"
+    r"^`(?P<command>[^`]+)` failed with `(?P<error>[^`]+)` -> (?P<did>(?:(?!worked around).)*?)(?: -> )?`(?P<proof>[^`]+)` passed$"
 )
 # A script is run as it stands, so it holds nothing that could change or send anything.
 _UNSAFE = re.compile(
@@ -71,7 +71,8 @@ def skills(extracts: Sequence[tuple[str, Extract]], project: str) -> list[Skill]
             for line in task.knowledge:
                 if found := _WORKED.match(line.text):
                     kind = lines_of.kind_of(found["command"]) or ""
-                    worked.setdefault((kind, found["command"]), set()).add(thread)
+                    told = f"(cd {found['folder']} && {found['command']})" if found["folder"] else found["command"]
+                    worked.setdefault((kind, told), set()).add(thread)
                 elif line.text.startswith(PROCEDURE):
                     courses.append(_course(thread, task.name, line.text))
     checks = _checks(worked)
@@ -99,7 +100,7 @@ class _Pitfalls:
         fix = Pitfall(
             symptom=f"`{found['command']}` says `{one_line(found['error'], 140)}`",
             cause=f"met in session {thread[:13]}",
-            fix=f"{one_line(found['did'], 200)}, then `{found['proof']}` again",
+            fix=one_line(f"{found['did']}, then `{found['proof']}`" if found["did"] else f"`{found['proof']}`", 240),
         )
         self._known.setdefault(key, (lines_of.stem_of(found["command"]), fix, set()))[2].add(thread)
 

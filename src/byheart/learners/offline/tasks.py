@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # What finishes a piece of work and begins none.
 _CHORE = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|great|good|perfect|nice|now|then|and|please|can you|could you|let'?s|go ahead and|all good|lgtm)[,.! ]+)*"
-    r"(?:(?:git )?(?:commi?t|push|merge|rebase|squash|amend|stage|tag|release|ship)\b|(?:create|open|make|update|write|raise|submit|draft) (?:a |the |an )?(?:new )?(?:pr|pull request|commit|draft pr|changelog|release|branch)\b|"
+    r"(?:(?:git )?(?:com+it+|commi|push|merge|rebase|squash|amend|stage|tag|release|ship)\b|(?:create|open|make|update|write|raise|submit|draft) (?:a |the |an )?(?:new )?(?:pr|pull request|commit|draft pr|changelog|release|branch)\b|"
     r"update (?:the )?(?:changelog|readme|docs)|run (?:the )?(?:tests?|linter?|lint|build|ci)\b)",
     re.IGNORECASE,
 )
@@ -54,6 +54,10 @@ _LINK = re.compile(
     r"https?://(?:www\.)?(?:github\.com|gitlab\.com)/([\w.-]+)/([\w.-]+)/(?:-/)?(?:issues?|pull|pulls|merge_requests|actions/runs|commit|blob|tree|discussions)/([\w.-]+)\S*"
 )
 _URL = re.compile(r"https?://([\w.-]+)(/[^\s)>\]]*)?")
+_TERMINAL = re.compile(r"[/~'\"<>^$|]|hint:|npm |node:|\w+@|\[|at async|\d+[.:]")
+_ASKS = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|why|what|how|where|when|should|would|will|has|have)\b", re.IGNORECASE
+)
 _FOLLOWS, _GAP, _ALIKE = 6, 4 * 3600, 0.25
 _LAST = 3
 NAME = 96
@@ -154,6 +158,14 @@ def name_of(opening: Sequence[Turn], title: str | None) -> str:
     if len(name.split()) < 3 and title:
         name = title
     return shortened(one_line(name or text.split("\n", 1)[0]), NAME) or "untitled"
+
+
+def is_vague(name: str) -> bool:
+    """Whether a name says nothing to somebody who was not there: a short question, a path, a line of a terminal."""
+    words_in = name.split()
+    if _TERMINAL.match(name) or len(telling_words(name)) < 2:
+        return True
+    return len(words_in) < 8 and bool(_ASKS.match(name))
 
 
 def _tidy(sentence: str) -> str:

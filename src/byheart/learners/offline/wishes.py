@@ -21,7 +21,7 @@ _CLOSING = re.compile(r'^when it was done, the user asked: "(?P<quote>.+)"$')
 _ACTIONS = {
     action: re.compile(pattern, re.IGNORECASE)
     for action, pattern in (
-        ("commit", r"\bcommi?t(?:s|ted)?\b"),
+        ("commit", r"\bcom+it+(?:s|ted)?\b|\bcommi\b"),
         ("push", r"\bpush\b"),
         ("open a pull request", r"\b(?:pr|pull request|merge request)\b"),
         ("update the changelog", r"\bchange-?log\b"),
@@ -29,6 +29,7 @@ _ACTIONS = {
         ("run the tests", r"\btests?\b"),
     )
 }
+_VERSION = re.compile(r"\s+\d+(?:\.\d+)*$")
 _THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
 _FOR = re.compile(
     rf"\b(?:us(?:e|es|ing)|prefer|switch(?:ed)? to|mov(?:e|ed) to|go with|stick (?:to|with)|rely on)\s+{_THING}",
@@ -46,6 +47,7 @@ HABIT = 3
 # And so many make one of what was to be used.
 MANNERS = 4
 _ALIKE = 0.75
+_LONG = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,7 @@ class Said:
     cite: str
     group: str
     task: tuple[str, int]
+    quote: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,7 +78,12 @@ class Wish:
 
     @property
     def sessions(self) -> int:
-        return len({place.thread for place in self.places})
+        # A long sentence that stands in two sessions word for word is one message in two files.
+        return len({_once(place) for place in self.places})
+
+
+def _once(place: Said) -> str:
+    return normalised(place.quote) if len(place.quote.split()) >= _LONG else place.thread
 
 
 def merged(told: Iterable[tuple[str, Said]]) -> list[Wish]:
@@ -193,7 +201,8 @@ def manners(told: Iterable[tuple[str, Said]]) -> list[Wish]:
         if text.startswith(MANNER):
             quote = text[len(MANNER) :].strip('"')
             for name in dict.fromkeys(name.casefold() for name in manners_in(quote)):
-                asked.setdefault(name, []).append((quote, place))
+                # Of which version it was may change.
+                asked.setdefault(_VERSION.sub("", name), []).append((quote, place))
     wishes = []
     for name, places in asked.items():
         # The same sentence in two sessions may be one session, copied.
@@ -201,7 +210,7 @@ def manners(told: Iterable[tuple[str, Said]]) -> list[Wish]:
         if len(set(distinct.values())) < MANNERS:
             continue
         quote = places[-1][0].replace('"', "'")
-        text = f'when giving work, the user asked for "{name}" in {len(set(distinct.values()))} sessions, last: "{quote}" -> use it unless told otherwise (inferred)'
+        text = f'when giving work, the user asked for "{name}" in {len(set(distinct.values()))} sessions, last: "{quote}" -> use it for the same kind of work unless told otherwise (inferred)'
         wishes.append(
             Wish(text=text, default=f"use {name}", places=[place for _, place in reversed(places)], is_inferred=True)
         )
