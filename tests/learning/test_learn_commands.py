@@ -51,7 +51,7 @@ def test_learn_says_what_was_learnt_from_what_and_what_was_skipped(cli: Cli, wor
     assert "2 sessions looked at" in done.out
     assert "2 learnt from" in done.out
     assert "Always use zirconium here" in done.out
-    assert "1 thing to decide: byheart inbox" in done.err
+    assert "1 thing to decide: byheart inbox --all" in done.err
     again = cli("learn")
     assert "2 skipped: unchanged" in again.out
 

@@ -66,7 +66,7 @@ def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: C
     for listed in _once(tools.sessions.list(Which(), tools.settings.scanned_sessions)):
         thread = selection.thread_id(listed)
         present[thread] = listed
-        if listed.session.project and not only(listed.session.project):
+        if not only(listed.session.project or ""):
             continue
         report.sessions += 1
         reason = (

@@ -30,6 +30,7 @@ class Question:
 
     id: str
     text: str
+    project: str
     quote: str
     situation: str
     cite: str
@@ -49,6 +50,7 @@ def questions(shelf: Shelf, kept: Kept) -> list[Question]:
         Question(
             id=short_digest(shelf.project, str(raw.get("default", "")).casefold()),
             text=str(raw.get("default", "")),
+            project=shelf.name,
             quote=str(raw.get("quote", "")),
             situation=str(raw.get("situation", "")),
             cite=f"{short_id(thread.id)}#{raw.get('turn', 1)}",

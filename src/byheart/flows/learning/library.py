@@ -353,6 +353,10 @@ class Learning:
         """What waits for a decision."""
         return inbox.waiting(self.shelf(project))
 
+    def every_inbox(self) -> Sequence[Question]:
+        """What waits for a decision in any project."""
+        return [each for project in self._queue.projects() for each in inbox.waiting(self._shelf(project))]
+
     def accept(self, name: str, text: str | None = None, project: str | None = None) -> Receipt:
         """Store one of them as a record."""
         own = self.shelf(project)

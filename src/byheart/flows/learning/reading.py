@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
-from byheart.domain.handbook import SUMMARY
+from byheart.domain.handbook import NOTHING_YET, SUMMARY
 from byheart.domain.values import dataclass
 from byheart.flows.learning.shelf import Shelf, paths
 from byheart.prompts import filled, template
@@ -81,7 +81,7 @@ def payload(shelf: Shelf, most: int) -> Payload | None:
     """What a session of this project is handed within so many tokens; None where there is nothing to hand over. The beginning
     of the summary matters most, so what does not fit is left off at its end."""
     summary = shelf.desk.files.read(shelf.place(SUMMARY)).text or ""
-    if not summary.strip():
+    if not summary.strip() or NOTHING_YET in summary:
         return None
     ending = f"(cut to fit; {SCHEME}root has all of it)"
     used = tokens(template("read_path")) + tokens(ending + "\n")

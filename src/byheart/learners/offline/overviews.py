@@ -8,7 +8,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.phrases import keywords, one_line
-from byheart.domain.handbook import MEMORY, Group, Overview, Skill, Topic
+from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
 from byheart.learners.offline.grouping import Blocks
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _scope(made: Blocks, project: str) -> str:
 def _profile(made: Blocks, project: str) -> list[str]:
     """What is known of how somebody works, from what they did."""
     if not made.extracts:
-        return ["Nothing is known yet: no session has taught anything so far."]
+        return [NOTHING_YET]
     threads = [each.thread for each, _ in made.extracts]
     agents = Counter(thread.agent for thread in threads)
     first, last = min(thread.updated for thread in threads), max(thread.updated for thread in threads)

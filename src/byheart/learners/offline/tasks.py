@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # What finishes a piece of work and begins none.
 _CHORE = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|great|good|perfect|nice|now|then|and|please|can you|could you|let'?s|go ahead and|all good|lgtm)[,.! ]+)*"
-    r"(?:(?:git )?(?:com+it+|commi|push|merge|rebase|squash|amend|stage|tag|release|ship)\b|(?:create|open|make|update|write|raise|submit|draft) (?:a |the |an )?(?:new )?(?:pr|pull request|commit|draft pr|changelog|release|branch)\b|"
+    r"(?:(?:git )?(?:com+it+|commi|fold|fixup|push|merge|rebase|squash|amend|stage|tag|release|ship)\b|(?:create|open|make|update|write|raise|submit|draft) (?:a |the |an )?(?:new )?(?:pr|pull request|commit|draft pr|changelog|release|branch)\b|"
     r"update (?:the )?(?:changelog|readme|docs)|run (?:the )?(?:tests?|linter?|lint|build|ci)\b)",
     re.IGNORECASE,
 )

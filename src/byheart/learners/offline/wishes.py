@@ -23,6 +23,10 @@ _ACTIONS = {
     for action, pattern in (
         ("commit", r"\bcom+it+(?:s|ted)?\b|\bcommi\b"),
         ("push", r"\bpush\b"),
+        (
+            "fold it into the commit it belongs to",
+            r"\b(?:fold(?:ed)?|fixup|amend|(?:existing|current|right) commits?)\b",
+        ),
         ("open a pull request", r"\b(?:pr|pull request|merge request)\b"),
         ("update the changelog", r"\bchange-?log\b"),
         ("update the documents", r"\b(?:readme|docs?|documentation)\b"),

@@ -110,7 +110,9 @@ def _handbook(opened: Opened, folder: str | None) -> Sequence[Finding]:
         return learning.check()
     full = os.path.realpath(os.path.join(frame.folder(), os.path.expanduser(folder)))
     if not os.path.isdir(full):
-        raise BadInput(f"{folder!r} is not a folder; name one that holds a MEMORY.md")
+        return learning.at(folder).check()
+    if not os.path.exists(os.path.join(full, "MEMORY.md")) and os.path.isdir(os.path.join(full, "handbook")):
+        full = os.path.join(full, "handbook")
     return learning.check(Place(os.path.dirname(full), os.path.basename(full)))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from byheart.dialects.handbook.phrases import shortened
 from byheart.domain.errors import BadInput
 from byheart.interfaces.cli import frame, options
 from byheart.interfaces.cli.progress import bar
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from byheart.flows.learning.library import Learning
     from byheart.wiring import Opened
 
-_SHOWN = 8
+_SHOWN, _DIFFERENCE = 8, 400
+project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
 
 
 def learning() -> tuple[Opened, Learning]:
@@ -115,11 +117,22 @@ def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
         frame.say(f"  {times} skipped: {reason}")
     for key, error in report.failed:
         frame.say(f"  failed: {visible(key)}: {visible(error)} (byheart jobs show {visible(key)})")
+    empty = [
+        each
+        for each in report.projects
+        if not each.groups and not each.removed and not each.refused and not each.kept_lines
+    ]
     for each in report.projects:
-        _told_project(each, opened, dry_run=dry_run)
+        if each not in empty:
+            _told_project(each, opened, dry_run=dry_run)
+    if empty:
+        frame.say("")
+        frame.say(
+            f"{len(empty)} project{'s' if len(empty) > 1 else ''} taught nothing yet: {', '.join(visible(each.name) for each in empty[:_SHOWN])}{' …' if len(empty) > _SHOWN else ''}"
+        )
     waiting = sum(each.inbox for each in report.projects)
     if waiting:
-        frame.note(f"{waiting} thing{'s' if waiting > 1 else ''} to decide: byheart inbox")
+        frame.note(f"{waiting} thing{'s' if waiting > 1 else ''} to decide: byheart inbox --all")
 
 
 def _told_project(each: Consolidated, opened: Opened, *, dry_run: bool) -> None:
@@ -133,7 +146,7 @@ def _told_project(each: Consolidated, opened: Opened, *, dry_run: bool) -> None:
         f" {each.tasks} tasks, {len(each.preferences)} preferences, {len(each.skills)} skills"
     )
     for line in each.preferences[:_SHOWN]:
-        frame.say(f"  - {visible(line)[:220]}")
+        frame.say(f"  - {shortened(visible(line), 240)}")
     if len(each.preferences) > _SHOWN:
         frame.say(f"  … and {len(each.preferences) - _SHOWN} more")
     for name in each.skills[:_SHOWN]:
@@ -143,8 +156,11 @@ def _told_project(each: Consolidated, opened: Opened, *, dry_run: bool) -> None:
     if each.moved_lines:
         frame.say(f"  {each.moved_lines} lines of yours kept as a note: what they stood below is gone")
     if dry_run and each.diff:
+        lines = each.diff.split("\n")
         frame.say("")
-        frame.page(each.diff)
+        frame.page("\n".join(lines[:_DIFFERENCE]))
+        if len(lines) > _DIFFERENCE:
+            frame.note(f"  … and {len(lines) - _DIFFERENCE} more lines of difference; --json has all of it")
     elif each.written:
         frame.say(f"  {visible(each.folder)}")
 
@@ -175,28 +191,34 @@ def inbox() -> None:
 
 
 @inbox.command("list", epilog=frame.examples("byheart inbox", "byheart inbox --json"))
+@click.option("--all", "every_one", is_flag=True, help="Of all projects.")
+@project_option
 @options.json_option
-def list_inbox(as_object: bool) -> int:
+def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
     """Show what waits for a decision in this project."""
     _, every = learning()
-    found = every.inbox()
+    found = every.every_inbox() if every_one else every.at(project).inbox()
     if as_object:
         frame.put(found)
     else:
         for each in found:
-            frame.say(f"{each.id}  {visible(each.text)}")
+            where = f"  [{visible(each.project)}]" if every_one else ""
+            frame.say(f"{each.id}  {visible(each.text)}{where}")
             frame.say(f'          "{visible(each.quote)}" ({each.cite}; {", ".join(each.reasons)})')
     if not found:
-        frame.note("byheart: nothing waits for a decision here")
+        others = 0 if every_one else len(every.every_inbox())
+        more = f"; {others} in other projects: byheart inbox --all" if others else ""
+        frame.note(f"byheart: nothing waits for a decision here{more}")
     return 0 if found else 1
 
 
 @inbox.command(epilog=frame.examples("byheart inbox accept 1a2b3c4d"))
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
+@project_option
 @options.json_option
-def accept(names: tuple[str, ...], as_object: bool) -> None:
+def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
     """Store what it says as a preference of this project."""
-    _, every = learning()
+    every = learning()[1].at(project)
     receipts = [every.accept(name) for name in names]
     _decided(receipts, as_object)
 
@@ -204,12 +226,13 @@ def accept(names: tuple[str, ...], as_object: bool) -> None:
 @inbox.command(epilog=frame.examples('byheart inbox edit 1a2b3c4d "always use pnpm in this repository"'))
 @click.argument("name", metavar="ID")
 @click.argument("text")
+@project_option
 @options.json_option
-def edit(name: str, text: str, as_object: bool) -> None:
+def edit(project: str | None, name: str, text: str, as_object: bool) -> None:
     """Store it in other words."""
     if not text.strip():
         raise BadInput("give the words that should be stored")
-    _, every = learning()
+    every = learning()[1].at(project)
     _decided([every.accept(name, text)], as_object)
 
 
@@ -223,10 +246,11 @@ def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
 
 @inbox.command(epilog=frame.examples("byheart inbox reject 1a2b3c4d"))
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
+@project_option
 @options.json_option
-def reject(names: tuple[str, ...], as_object: bool) -> None:
+def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
     """Never learn it, and never ask about it again."""
-    _, every = learning()
+    every = learning()[1].at(project)
     gone = [every.reject(name).id for name in names]
     if as_object:
         frame.put({"rejected": gone})

@@ -9,15 +9,12 @@ import click
 
 from byheart.domain.errors import BadInput, Refused
 from byheart.interfaces.cli import frame, options
-from byheart.interfaces.cli.commands.learning import learning
+from byheart.interfaces.cli.commands.learning import learning, project_option
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from byheart.flows.learning.library import Learning
-
-
-project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
 
 
 @click.group(
