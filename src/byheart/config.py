@@ -117,6 +117,7 @@ KEYS: dict[str, Rule] = {
     "learning.summary_tokens": Rule(kind=int, least=200, most=200_000, narrow="lower"),
     "learning.scanned_sessions": Rule(kind=int, least=1, most=_MANY),
     "learning.exclude": Rule(kind=str, form="projects' names or folders, separated by commas"),
+    "learning.workers": Rule(kind=int, least=1, most=64, narrow="lower"),
     "learning.extract_lease_seconds": Rule(kind=float, least=5, most=86_400),
     "learning.consolidate_lease_seconds": Rule(kind=float, least=5, most=86_400),
     "learning.retries": Rule(kind=int, least=1, most=100),

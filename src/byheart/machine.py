@@ -126,7 +126,17 @@ def learning(opened: Opened, around: Surroundings, every: Sessions | None = None
         lambda name: config.origins[f"learning.{name}"] != "default",
         _is_gone,
         lambda agent: _cleared_after(agent, around),
+        lambda count: _crew(around, count),
     )
+
+
+def _crew(around: Surroundings, count: int) -> Callable[[], None]:
+    """So many processes that learn beside this one."""
+    from byheart.adapters import background
+
+    flags = [word for flag in around.flags for word in ("--set", flag)]
+    arguments = [*flags, "-C", os.path.abspath(around.folder), "learn", "--hand", "--no-refresh"]
+    return background.crew(arguments, {**around.environment, "BYHEART_CHILD": "1"}, count)
 
 
 def has_handbook(opened: Opened) -> bool:

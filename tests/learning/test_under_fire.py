@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -110,3 +111,18 @@ def test_killed_at_any_moment_it_ends_in_a_sound_handbook_and_no_session_is_lost
     assert dead == []
     left = [path for path in Path(world.bench.home).rglob("*") if path.name.endswith(".tmp")]
     assert left == []
+
+
+def test_several_processes_learn_together_and_everything_is_counted_once(tmp_path: Path) -> None:
+    sessions = 70
+    world = peopled(tmp_path, sessions)
+    environment = {**os.environ, **world.bench.environment, "PYTHONPATH": str(ROOT / "src"), "BYHEART_CHILD": "1"}
+    command = [sys.executable, "-m", "byheart", "--set", "learning.workers=3", "learn", "--json"]
+    done = subprocess.run(
+        command, cwd=world.bench.project, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert len(set(report["learnt"])) == len(report["learnt"]) == sessions
+    assert report["skipped"] == {}
+    whole(world, sessions)

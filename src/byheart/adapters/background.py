@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 
 def command(arguments: Sequence[str]) -> list[str]:
     """The words that run this installation of byheart."""
     return [sys.executable, "-m", "byheart", *arguments]
+
+
+def crew(arguments: Sequence[str], environment: Mapping[str, str], count: int) -> Callable[[], None]:
+    """Start byheart so many times over beside this process; what is given back waits for all of them. Those that fail leave
+    their work to whoever started them."""
+    made = [
+        subprocess.Popen(
+            command(arguments),
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(count)
+    ]
+
+    def wait() -> None:
+        for each in made:
+            each.wait()
+
+    return wait
 
 
 def start(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:

@@ -59,6 +59,7 @@ class LearningSettings:
     summary_tokens: int = 5000
     scanned_sessions: int = 5000
     exclude: str = ""
+    workers: int = 2
     extract_lease_seconds: float = 600
     consolidate_lease_seconds: float = 600
     retries: int = 3

@@ -94,10 +94,11 @@ def _once(every: Sequence[Listed]) -> list[Listed]:
 
 def extracted(
     tools: Tools, plan: Plan, most: int | None, report: LearnReport, progress: Callable[[int, int, str], None] | None
-) -> set[str]:
-    """Learn from what is due, as many sessions as may be; the projects whose handbook is behind now."""
+) -> tuple[set[str], list[tuple[Due, Skip]]]:
+    """Learn from what is due, as many sessions as may be; the projects whose handbook is behind now, and what others had."""
     tools.queue.enqueue(due for due, _ in plan.due)
     touched: set[str] = set()
+    missed: list[tuple[Due, Skip]] = []
     done = 0
     chosen = plan.due if most is None else plan.due[:most]
     if most is not None and len(plan.due) > most:
@@ -110,12 +111,30 @@ def extracted(
             EXTRACT, due.thread.id, tools.settings.extract_lease_seconds, tools.settings.retries
         )
         if job is None:
-            report.skip(_REFUSALS[claim])
+            missed.append((due, _REFUSALS[claim]))
             continue
         if _one(tools, job, due, listed, report):
             touched.add(due.thread.project)
     if progress:
         progress(len(chosen), len(chosen), "")
+    return touched, missed
+
+
+def settled(tools: Tools, missed: Sequence[tuple[Due, Skip]], report: LearnReport, *, has_hands: bool) -> set[str]:
+    """Count the sessions that somebody else had: as ours where they worked for us. The projects that are behind now."""
+    known = tools.queue.revisions() if has_hands else {}
+    touched: set[str] = set()
+    threads: dict[str, set[str]] = {}
+    for due, reason in missed:
+        if known.get(due.thread.id) != due.revision:
+            report.skip(reason)
+            continue
+        project = due.thread.project
+        touched.add(project)
+        if due.thread.id in threads.setdefault(project, set(tools.queue.threads(project))):
+            report.learnt.append(due.thread.id)
+        else:
+            report.nothing += 1
     return touched
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from byheart.flows.sessions.library import Sessions
 
 
+# Starting a process takes as long as learning from so many sessions.
+_WORTH_A_HAND = 60
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a run is to do: by itself or for somebody who asked, for which projects, and whether only to show it."""
@@ -38,6 +42,8 @@ class Wanted:
     most: int | None = None
     dry: bool = False
     forgets_gone: bool = False
+    # Only extract, as one of several that do; whoever started it does the rest.
+    is_hand: bool = False
 
 
 class Learning:
@@ -55,10 +61,11 @@ class Learning:
         chosen: Callable[[str], bool],
         is_gone: Callable[[str], bool | None],
         cleared_after: Callable[[str], float | None],
+        crew: Callable[[int], Callable[[], None]] | None = None,
     ) -> None:
         self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
         self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
-        self._here = desk.project.id
+        self._here, self._crew = desk.project.id, crew
 
     def at(self, name: str | None) -> Learning:
         """Learning as seen from another project, by its id or its name; what nobody learnt from is told."""
@@ -112,12 +119,27 @@ class Learning:
             with self._queue.working():
                 if not wanted.is_automatic:
                     self._revive()
-                touched = extracting.extracted(tools, plan, within.most, report, progress)
+                hands = self._hands(plan, within.most, wanted)
+                touched, missed = extracting.extracted(tools, plan, within.most, report, progress)
+                if hands is not None:
+                    hands()
+                touched |= extracting.settled(tools, missed, report, has_hands=hands is not None)
+                if wanted.is_hand:
+                    return report
                 gone = self._let_go(plan, wanted)
                 for project in sorted(touched | set(gone) | self._behind(wanted)):
                     report.projects.append(self._consolidated(project, gone.get(project, ())))
         report.seconds = round(time.monotonic() - began, 2)
         return report
+
+    def _hands(self, plan: extracting.Plan, most: int | None, wanted: Wanted) -> Callable[[], None] | None:
+        """Others to learn with, where there is enough for several; waits for them when it is called."""
+        due = len(plan.due) if most is None else 0
+        count = min(self._settings.workers - 1, due // _WORTH_A_HAND)
+        if self._crew is None or wanted.is_hand or count < 1:
+            return None
+        self._queue.enqueue(due for due, _ in plan.due)
+        return self._crew(count)
 
     def _revive(self) -> None:
         """Who asks for a run themselves has not given up on work whose workers were only killed."""

@@ -60,6 +60,7 @@ def learning() -> tuple[Opened, Learning]:
     help="Let go of sessions whose transcript is gone, also of those that their agent seems to have cleared away.",
 )
 @click.option("--no-refresh", is_flag=True, help="Learn from the index as it is; read no transcript.")
+@click.option("--hand", is_flag=True, hidden=True, help="Only extract, as one of several processes.")
 @options.json_option
 def learn(
     dry_run: bool,
@@ -68,6 +69,7 @@ def learn(
     limit: int | None,
     forget_gone: bool,
     no_refresh: bool,
+    hand: bool,
     as_object: bool,
 ) -> int:
     """Learn from agents' sessions: read what is new, find what lasts, put it into each project's handbook.
@@ -86,7 +88,9 @@ def learn(
         if done.is_busy:
             frame.note("byheart: another byheart is reading transcripts; this goes by what it has read so far")
     projects = tuple(_project(opened, every, name) for name in names)
-    wanted = Wanted(is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone)
+    wanted = Wanted(
+        is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone, is_hand=hand
+    )
     report = machine.learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
     opened.memory.caught_up()
     if as_object:
