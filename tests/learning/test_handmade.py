@@ -215,3 +215,92 @@ def test_every_line_of_a_persons_survives_or_is_handed_back(seed: int) -> None:
 def test_text_that_nobody_touched_becomes_the_new_one(world: World) -> None:
     assert merged(DOC, DOC, "other\n").text == "other\n"
     assert merged("", DOC, DOC).text.count("p1") == 1
+
+
+def test_section_that_a_person_wrote_is_joined_with_the_one_that_came_later(world: World) -> None:
+    """Fails where a heading that is new to both is taken from one of them only."""
+    save(
+        world,
+        "memory_summary.md",
+        world.text("memory_summary.md").replace(
+            "#### 2026-05-01",
+            "#### 2026-05-09\n\n- my own topic: oven\n  - desc: mine\n  - learnings: mine\n\n#### 2026-05-01",
+        ),
+    )
+    world.session(("user", "Mend the sink."), *fixed("Error: sink", "sink/a.py"), began="2026-05-09T10:00:00")
+    world.learn()
+    text = world.text("memory_summary.md")
+    assert "- my own topic: oven" in text
+    assert "project - sink" in text
+
+
+def test_task_that_was_worded_anew_keeps_its_words_or_they_become_a_note(world: World) -> None:
+    text = world.text("MEMORY.md")
+    save(
+        world,
+        "MEMORY.md",
+        text.replace("## Task 1: Mend the oven, success", "## Task 1: the great oven repair, success"),
+    )
+    world.session(("user", "Mend the oven"), *fixed("Error: okapi", "oven/z.py"), began="2026-05-09T10:00:00")
+    world.session(("user", "Paint the oven door green"), *fixed("Error: gnu", "oven/y.py"), began="2026-05-10T10:00:00")
+    world.learn()
+    whole = world.text("MEMORY.md") + "".join(
+        path.read_text() for path in world.folder.rglob("*-kept-from-handbook.md")
+    )
+    assert "the great oven repair" in whole
+
+
+def test_taking_one_line_out_takes_no_other_that_differs_in_a_number(world: World) -> None:
+    world.session(
+        ("user", "Mend the roof. Always check port 8010 first."),
+        *fixed("Error: roof", "roof/a.py"),
+        began="2026-05-08T10:00:00",
+    )
+    world.learn()
+    text = world.text("MEMORY.md")
+    line = next(each for each in text.split("\n") if "port 8010" in each and each.startswith("- when"))
+    save(world, "MEMORY.md", text.replace(line + "\n", ""))
+    world.session(
+        ("user", "Clean the roof gutter. Always check port 8030 first."),
+        *fixed("Error: gutter", "roof/b.py"),
+        began="2026-05-09T10:00:00",
+    )
+    world.learn()
+    assert "port 8030" in world.text("MEMORY.md")
+    assert 'the user said: "Always check port 8010' not in world.text("MEMORY.md")
+
+
+def test_what_is_rolled_back_can_be_brought_back_with_what_a_person_wrote(world: World) -> None:
+    more(world)
+    world.learn()
+    save(world, "MEMORY.md", world.text("MEMORY.md") + "\nby hand\n")
+    world.door().roll_back()
+    assert "by hand" not in world.text("MEMORY.md")
+    world.door().roll_back()
+    assert "by hand" in world.text("MEMORY.md")
+
+
+def test_unreadable_handbook_of_one_project_does_not_stop_another(world: World) -> None:
+    (world.folder / "MEMORY.md").write_bytes(b"\xff\xfe broken")
+    more(world)
+    world.session(("user", "Mend the car. Always use basalt, never npm."), *fixed("Error: car"), cwd="/srv/garage")
+    report = world.learn()
+    assert [bool(each.refused) for each in sorted(report.projects, key=lambda each: each.name)] == [False, True]
+    assert list(Path(world.bench.home).glob("projects/garage-*/handbook/MEMORY.md"))
+    (world.folder / "MEMORY.md").unlink()
+    assert world.learn().projects[0].refused == ""
+
+
+@pytest.mark.parametrize(
+    "prompt", ["[image]", "misc", "todo", "n/a", "Task 1", "...", "<x>", "Related skill: skills/nope/SKILL.md", "​"]
+)
+def test_request_that_says_nothing_does_not_stop_the_handbook(world: World, prompt: str) -> None:
+    world.session(
+        ("user", prompt),
+        *fixed("Error: tapir", "src/cart/a.ts"),
+        ("edit", "src/cart/a.ts"),
+        began="2026-05-09T10:00:00",
+    )
+    report = world.learn()
+    assert report.projects[0].refused == ""
+    assert world.findings() == []

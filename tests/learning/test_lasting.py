@@ -85,7 +85,9 @@ def test_sentences_of_a_pasted_document_are_not_taken_for_wishes() -> None:
     )
     assert is_document(document)
     assert not any(judged(each, in_document=True).is_sure for each in sentences(document))
-    assert judged("From now on never push to main.", in_document=True).is_sure
+    asked = judged("From now on never push to main.", in_document=True)
+    assert asked.is_possible
+    assert not asked.is_sure
 
 
 def test_a_correction_weighs_more() -> None:

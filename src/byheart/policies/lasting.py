@@ -225,6 +225,7 @@ def _against(text: str, *, asks: bool, in_document: bool) -> list[tuple[float, s
         found.append((0.6, "a plan for one case"))
     if _CHOICE.search(text) and not says_so:
         found.append((0.6, "chooses between what was offered"))
-    if in_document and not says_so:
-        found.append((0.6, "part of a document"))
+    if in_document:
+        # It may be theirs, or of whoever wrote the document: then somebody is asked.
+        found.append((0.4 if says_so else 0.6, "part of a document"))
     return found

@@ -62,6 +62,7 @@ BLOCKS = {
     "bash-stdout": "command output",
     "bash-stderr": "command output",
     "user_shell_command": "command output",
+    "user_action": "notice",
     "command-message": "command",
     "command-name": "command",
     "byheart-memory": "memory",
@@ -131,6 +132,10 @@ class Parted:
 def parted(text: str, wrappers: Sequence[str] = ()) -> Parted:
     """Take a user's message apart. `wrappers` are tags that this client puts around the person's own words. Time grows with
     the text, whatever it holds."""
+    text, around = _asked(text)
+    if around:
+        rest = parted(text, wrappers)
+        return Parted(rest.own, (("environment", around), *rest.added))
     head = text.lstrip()
     for opening, reason in _OPENINGS:
         if head.startswith(opening):
@@ -151,6 +156,30 @@ def parted(text: str, wrappers: Sequence[str] = ()) -> Parted:
         inside, outside = words
         return Parted(inside, (*added, *([("frame", outside)] if outside else [])))
     return Parted(left, tuple(added))
+
+
+# Clients that put what is open in the editor before a request, and files behind it.
+_IDE = re.compile(
+    r"\A\s*# (?:Context from my IDE setup|Files mentioned by the user):?.*?^#+ My request for \w+:?[^\n]*\n",
+    re.DOTALL | re.MULTILINE,
+)
+_IDE_OPENS = ("# Context from my IDE setup", "# Files mentioned by the user")
+_FILES = re.compile(
+    r"^--- Content from referenced files ---\s*$.*?(?:^--- End of content ---\s*$|\Z)", re.DOTALL | re.MULTILINE
+)
+
+
+def _asked(text: str) -> tuple[str, str]:
+    """A request without what its client put around it, and that."""
+    around: list[str] = []
+    if text.lstrip().startswith(_IDE_OPENS):
+        found = _IDE.match(text)
+        around.append((found.group() if found else text).strip())
+        text = text[found.end() :] if found else ""
+    if "--- Content from referenced files ---" in text:
+        around += [each.strip() for each in _FILES.findall(text)]
+        text = _FILES.sub("", text)
+    return text, "\n".join(around)
 
 
 # So many blocks are told one by one; what comes after is one more.
@@ -196,6 +225,12 @@ def _end_of(text: str, tag: str, position: int) -> tuple[int, int] | None:
     """Where a block is closed. What it holds may have closing tags of the same name in it: as long as another follows with
     no opening before it, the block goes on."""
     marks = _marks(tag)
+    if BLOCKS.get(tag) == "command output":
+        # What a program printed may hold any tag; the client's own is the last.
+        last = None
+        for found in marks.finditer(text, position):
+            last = found if found.group(1) else last
+        return (last.start(), last.end()) if last else None
     depth, ends = 1, None
     for found in marks.finditer(text, position):
         if found.group(1):

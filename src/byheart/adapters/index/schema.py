@@ -16,7 +16,7 @@ from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-VERSION = 6
+VERSION = 7
 # An index that is gone with the process, for when none can be kept.
 MEMORY = ":memory:"
 # Marks belong to the letters before them.

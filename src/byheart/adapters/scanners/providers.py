@@ -19,6 +19,10 @@ def _varied(value: str, *_: str) -> bool:
     return not placeholder(value) and any(each.isdigit() for each in value) and entropy(value) >= 3.0
 
 
+# A token may follow right behind what ends in a letter or a digit: an escape (\n, %20), a colour, another name. Patterns that begin
+# with any letters at all need the word to begin there.
+_GLUED = r"(?:\\b|[a-z0-9_])"
+_LOOSE = frozenset({"azure-devops-token", "azure-search-key", "firebase-server-key", "google-refresh-token"})
 _DISTINCT = r"""
 aws-access-key-id     \b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b     a3t akia asia abia acca
 aws-bedrock-key       \b(?:ABSK[A-Za-z0-9+/]{60,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{30,})     absk bedrock-api-key
@@ -165,5 +169,7 @@ def provider_rules() -> list[Rule]:
         for row in table.strip().splitlines():
             name, rest = row.split(None, 1)
             pattern, hints = re.split(r" {5}", rest, maxsplit=1)
+            if accept is _real and name not in _LOOSE:
+                pattern = re.sub(r"^\\b", _GLUED, pattern)
             rules.append(Rule(name=name, pattern=pattern.strip(), hints=tuple(hints.split()), accept=accept))
     return rules

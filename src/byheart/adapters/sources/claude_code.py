@@ -114,6 +114,8 @@ class ClaudeReader:
         self._is_titled = False
         self._queued: list[tuple[str, int]] = []
         self._waiting: list[int] = []
+        # Open calls of tools that are not the client's own.
+        self._foreign: dict[int, None] = {}
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
@@ -200,7 +202,7 @@ class ClaudeReader:
                 self._result(block, value, at)
             elif isinstance(block, str):
                 texts.append(block)
-            else:
+            elif kind in ("text", "image", "document", ""):
                 texts.append(flat(block))
         text = "\n".join(part for part in texts if part)
         if not text.strip():
@@ -310,6 +312,10 @@ class ClaudeReader:
             well=not failed and not stopped and not odd,
         )
         refused = failed and output.startswith(_REJECTED) and "reject" in string(value.get("toolUseResult")).lower()
+        # What a tool of somebody else's fails with is its own text, word for word.
+        foreign = hash_of(call or "") in self._foreign
+        refused = refused and not (foreign and string(value.get("toolUseResult")).startswith("Error:"))
+        self._foreign.pop(hash_of(call or ""), None)
         # The client's own word that it was a person who refused: a tool can print the same sentence.
         said = _SAID.search(output) if refused and self._side(value) is None else None
         if said and not said.group(1).startswith("The user wants to clarify these questions"):
@@ -333,6 +339,10 @@ class ClaudeReader:
                 speaker = Speaker.SYSTEM if notice else Speaker.ASSISTANT
                 self.scribe.say("assistant", speaker, string(block.get("text")), at, synthetic=notice, side=side)
             elif kind in ("tool_use", "mcp_tool_use", "server_tool_use"):
+                if kind != "tool_use" or string(block.get("name")).startswith("mcp__"):
+                    self._foreign[hash_of(string(block.get("id")))] = None
+                    if len(self._foreign) > _OPEN_CALLS:
+                        self._foreign.pop(next(iter(self._foreign)))
                 self.scribe.call(
                     string(block.get("id")) or None, string(block.get("name")), block.get("input"), at, side=side
                 )
@@ -380,6 +390,7 @@ class ClaudeReader:
             "soft": list(self._soft),
             "queued": self._queued,
             "waiting": self._waiting,
+            "foreign": list(self._foreign),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -393,6 +404,10 @@ class ClaudeReader:
         self._soft = dict.fromkeys(int(node) for node in state["soft"])
         self._queued = [(str(mark), int(number)) for mark, number in state["queued"]]
         self._waiting = [int(number) for number in state["waiting"]]
+        self._foreign = dict.fromkeys(int(call) for call in state["foreign"])
+
+
+_OPEN_CALLS = 1_000
 
 
 def _short(uuid: Any) -> int:

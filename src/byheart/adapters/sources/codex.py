@@ -161,7 +161,8 @@ class CodexReader:
             return
         self._is_first = False
         scribe.seen(when(meta.get("timestamp")))
-        source = mapping(mapping(meta.get("source")).get("subagent"))
+        told = mapping(meta.get("source")).get("subagent")
+        source = mapping(told) if not isinstance(told, str) else {told: {}}
         spawned = mapping(source.get("thread_spawn"))
         scribe.know(
             id=own,

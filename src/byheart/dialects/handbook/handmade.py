@@ -21,7 +21,10 @@ _TASK = re.compile(r"^Task \d+: *(.*?)(?:, (?:success|partial|fail|uncertain))?$
 _FIELD = re.compile(r"^(scope|applies_to):")
 _DETAIL = re.compile(r"^\s+- (desc|learnings):")
 _FILE = re.compile(r"^- <?(rollout_summaries/\S+?\.md)")
-_NUMBERS = re.compile(r"\d+")
+# Counts that grow while a line stays the same one.
+_COUNTS = re.compile(
+    r"\bworked \d+ of \d+(?: in \d+ sessions)?(?:; last: [^)]*)?|\b\d+(?= sessions?\b)|(?<=\bfrom )\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d|(?<=\band )\d+(?= more\b)|\(\d+\)"
+)
 _SAME = 0.6
 Path = tuple[str, ...]
 
@@ -55,15 +58,19 @@ def merged(base: str, theirs: str, fresh: str) -> Merged:
     sections = {section.path: section for section in new}
     order = [section.path for section in new]
     old = {section.path: section for section in before}
+    fresh_paths = set(sections)
     _headings(old, now, renamed, sections, order, result)
     for section in now:
         path = renamed.get(section.path, section.path)
         if path in old:
             _lines(old[path], section, sections.get(path), result)
+        elif path in fresh_paths:
+            # They wrote a section that was not there, and now it is there anyway: both belong in it.
+            _lines(_Section(path, section.heading, []), section, sections[path], result)
     for path in list(old):
         if path not in {renamed.get(section.path, section.path) for section in now}:
             _took_out(old[path], sections, order, result)
-    _reworded(renamed, now, sections)
+    _reworded(renamed, now, sections, result)
     result.text = _text([sections[path] for path in order if path in sections])
     return result
 
@@ -197,7 +204,7 @@ def _known(line: str) -> str:
         return found[1]
     if found := _DETAIL.match(line):
         return line.strip()
-    return _NUMBERS.sub("0", core_of(line)).strip().casefold()
+    return _COUNTS.sub("0", core_of(line)).strip().casefold()
 
 
 def _without(fresh: _Section, gone: Sequence[str], result: Merged) -> int | None:
@@ -260,11 +267,21 @@ def _has_more(path: Path, sections: dict[Path, _Section]) -> bool:
     )
 
 
-def _reworded(renamed: dict[Path, Path], now: Sequence[_Section], sections: dict[Path, _Section]) -> None:
+def _reworded(
+    renamed: dict[Path, Path], now: Sequence[_Section], sections: dict[Path, _Section], result: Merged
+) -> None:
+    """Headings keep the words that a person gave them; a task keeps its number, which is not theirs to choose."""
     for section in now:
         old = renamed.get(section.path)
-        if old is not None and old in sections and old[-1] != section.path[-1]:
-            sections[old].heading = section.heading
+        if old is None or old[-1] == section.path[-1]:
+            continue
+        if old not in sections:
+            result.homeless.append(section.heading.lstrip("# "))
+            continue
+        number = re.match(r"#+ Task \d+:", sections[old].heading)
+        theirs = re.sub(r"^#+ Task \d+: *", "", section.heading)
+        sections[old].heading = f"{number.group()} {theirs}" if number else section.heading
+        result.kept.append(sections[old].heading)
 
 
 def _text(sections: Sequence[_Section]) -> str:

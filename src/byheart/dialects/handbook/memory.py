@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from byheart.dialects.handbook.phrases import keywords, one_line, path_line
+from byheart.dialects.handbook.phrases import keywords, one_line, path_line, title_line
 from byheart.domain.handbook import Group, GroupTask, Guidance, Source
 from byheart.domain.values import dataclass, field
 
@@ -29,8 +29,8 @@ def rendered(groups: Sequence[Group]) -> str:
 
 
 def _block(group: Group) -> Iterator[str]:
-    yield f"# Task Group: {one_line(group.name)}"
-    yield f"scope: {one_line(group.scope)}"
+    yield f"# Task Group: {title_line(group.name, 'sessions without a name')}"
+    yield f"scope: {title_line(group.scope, 'work of this project')}"
     yield f"applies_to: cwd={path_line(group.cwd)}; reuse_rule={one_line(group.reuse)}"
     yield ""
     for number, task in enumerate(group.tasks, 1):
@@ -54,7 +54,7 @@ def _once(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _task(number: int, task: GroupTask) -> Iterator[str]:
-    yield f"## Task {number}: {one_line(task.title)}, {task.outcome.value}"
+    yield f"## Task {number}: {title_line(task.title, 'a request without words')}, {task.outcome.value}"
     yield ""
     if task.skills:
         yield from (f"- {RELATED}skills/{name}/SKILL.md" for name in task.skills)

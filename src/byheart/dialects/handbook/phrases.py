@@ -18,6 +18,7 @@ CODE = re.compile(r"`[^`\n]*`")
 _MARK = re.compile(r"^(?:[-*+>#]+\s+|\d+[.)]\s+)+")
 _TAGS = re.compile(r"</?(?:oai-mem-citation|citation_entries|rollout_ids|thread_ids)[^>]*>", re.IGNORECASE)
 _TASK = re.compile(r"\[(Task \d+)\]")
+_SKILL = re.compile(r"(Related skill): (?=skills/)|(?<=memory:)//(?=root/skills/)")
 _CITED = re.compile(r"\s*\((#\d+(?:, #\d+)*)\)\s*$")
 _PLACEHOLDER = re.compile(
     r"\A(?:misc(?:ellaneous)?|general|other|various|stuff|todo|tbd|n/?a|none|unknown task|task|task \d+|untitled|group|scope|description|\.\.\.|…|<[^>]*>)\W*\Z",
@@ -46,8 +47,8 @@ def path_line(path: str) -> str:
 def _plain(text: str) -> str:
     bare = unbolded(_TAGS.sub("", _BREAKS.sub(" ", text)))
     bare = _MARK.sub("", " ".join(bare.split())).strip()
-    # What looks like a reference to a task is one, and nobody else's words may be.
-    return _TASK.sub(r"(\1)", bare)
+    # What looks like a reference to a task or a skill is one, and nobody else's words may be.
+    return _SKILL.sub(lambda found: f"{found[1]} " if found[1] else "/", _TASK.sub(r"(\1)", bare))
 
 
 def unbolded(text: str) -> str:
@@ -76,6 +77,12 @@ def shortened(text: str, most: int) -> str:
 def is_placeholder(text: str) -> bool:
     """Whether a text stands for one that nobody wrote."""
     return not text.strip() or bool(_PLACEHOLDER.match(text.strip()))
+
+
+def title_line(text: str, otherwise: str, most: int = 0) -> str:
+    """A text as a heading may have it: one that says nothing is told as what it is."""
+    plain = one_line(text, most)
+    return f"{otherwise} ({plain.strip('<>. …')})".replace(" ()", "") if is_placeholder(plain) else plain
 
 
 def keywords(words: Iterable[str], most: int = 12) -> tuple[str, ...]:

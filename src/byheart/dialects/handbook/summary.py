@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from byheart.dialects.handbook.phrases import keywords, one_line
+from byheart.dialects.handbook.phrases import keywords, one_line, title_line
 from byheart.text.likeness import normalised
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from byheart.domain.handbook import Overview, Topic
 
+RELATED = "Related skill: "
 PROFILE, PREFERENCES, TIPS, INDEX = "User Profile", "User preferences", "General Tips", "What's in Memory"
 SECTIONS = (PROFILE, PREFERENCES, TIPS, INDEX)
 OLDER = "Older Memory Topics"
@@ -41,7 +42,7 @@ def _lines(overview: Overview) -> Iterator[str]:
     yield f"## {INDEX}"
     yield ""
     for scope, days in overview.recent:
-        yield f"### {one_line(scope)}"
+        yield f"### {title_line(scope, 'this project')}"
         yield ""
         for day, topics in days:
             yield f"#### {day}"
@@ -63,7 +64,7 @@ def _once(lines: Sequence[str]) -> list[str]:
     """Each line once; what differs in case and spaces alone is the same."""
     known: dict[str, str] = {}
     for line in lines:
-        plain = one_line(line)
+        plain = f"{RELATED}{one_line(line[len(RELATED) :])}" if line.startswith(RELATED) else one_line(line)
         known.setdefault(normalised(plain), plain)
     return list(known.values())
 
@@ -79,7 +80,7 @@ def _within(lines: Sequence[str], words: int) -> Iterator[str]:
 
 
 def _topic(topic: Topic) -> Iterator[str]:
-    yield f"- {one_line(topic.label)}: {', '.join(keywords(topic.keywords))}"
+    yield f"- {title_line(topic.label, 'sessions without a name')}: {', '.join(keywords(topic.keywords))}"
     yield f"  - desc: {one_line(topic.description)}"
     if topic.learnings:
         yield f"  - learnings: {one_line(topic.learnings)}"

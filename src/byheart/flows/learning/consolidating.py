@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from byheart.dialects.handbook import memory, raw, skills, summary
 from byheart.dialects.handbook.checking_files import check
 from byheart.dialects.handbook.phrases import signal_of
-from byheart.domain.errors import Conflict, Refused
+from byheart.domain.errors import Conflict, Environment, Refused
 from byheart.domain.handbook import MEMORY, RAW, SKILLS, SUMMARY, Handbook
 from byheart.domain.learning import CONSOLIDATE, Claim, Consolidated, Job, Kept, LearningQueue, LearningSettings
 from byheart.domain.values import dataclass, replace
@@ -61,7 +61,8 @@ def consolidate(
         report.refused = str(error)
         # Trying again changes nothing until somebody does something.
         queue.failed(job, str(error), 0, settings.retries, is_transient=False)
-    except Conflict as error:
+    except (Conflict, Environment) as error:
+        # One project's trouble is not another's.
         report.refused = str(error)
         queue.failed(job, str(error), settings.retry_seconds, settings.retries, is_transient=True)
     except KeyboardInterrupt:

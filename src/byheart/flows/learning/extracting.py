@@ -87,9 +87,14 @@ def _once(every: Sequence[Listed]) -> list[Listed]:
     for listed in every:
         thread = selection.thread_id(listed)
         known = best.get(thread)
-        if known is None or (listed.session.parent is None, listed.turns) > (known.session.parent is None, known.turns):
+        if known is None or _fullness(listed) > _fullness(known):
             best[thread] = listed
     return list(best.values())
+
+
+def _fullness(listed: Listed) -> tuple[bool, int, int, int]:
+    """How much of a session a file holds that counts: of a copy, the words are the other file's."""
+    return (listed.session.parent is None, listed.prompts, listed.commands, listed.turns)
 
 
 def extracted(

@@ -142,9 +142,10 @@ class Learning:
         return self._crew(count)
 
     def _revive(self) -> None:
-        """Who asks for a run themselves has not given up on work whose workers were only killed."""
+        """Who asks for a run themselves has not given up on work whose workers were only killed, nor on handbooks that could
+        not be written: what stood in the way may be gone."""
         for job in self._queue.jobs():
-            if job.state is JobState.DEAD and job.error == DIED:
+            if job.state is JobState.DEAD and (job.error == DIED or job.kind == CONSOLIDATE):
                 self._queue.retry(job.kind, job.key)
 
     def _tools(self) -> extracting.Tools:
@@ -195,7 +196,7 @@ class Learning:
             files = self._desk.files
             if (
                 done.get(project) != self._revision(own)
-                or files.size(own.place("memory_summary.md")) is None
+                or any(files.size(own.place(name)) is None for name in shelf.MAIN)
                 or files.size(own.root.own(publishing.UNDER_WAY)) is not None
             ):
                 found.add(project)

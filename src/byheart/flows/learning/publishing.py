@@ -150,6 +150,14 @@ def roll_back(shelf: Shelf) -> str:
         noted = files.read(place)
         told = json.loads(noted.text or "{}").get("files", {})
         bases = {path: files.read(shelf.place(path)).digest for path in told if not path.startswith(_OWN)}
+        # What is there now can be brought back the same way: a person may have written in it.
+        before = {path: files.read(shelf.place(path)).text for path in told if not path.startswith(_OWN)}
+        owned = {
+            path.removeprefix(_OWN): files.read(shelf.root.own(path.removeprefix(_OWN))).text
+            for path in told
+            if path.startswith(_OWN)
+        }
+        _back_up(shelf, before, owned, len(names) + 1)
         under_way = shelf.root.own(UNDER_WAY)
         files.write(under_way, json.dumps({"files": told, "bases": bases}), files.read(under_way).digest)
         finish(shelf)

@@ -84,7 +84,10 @@ _NAMED = re.compile(
 _TESTED = re.compile(
     r"\b(?:all )?\d[\d,]* (?:tests?|specs?) (?:pass|passed|passing)\b|\btests? (?:all )?pass\b", re.IGNORECASE
 )
-_QA = re.compile(r"\"(?P<q>[^\"\n]{4,400})\"\s*=\s*\"(?P<a>[^\"\n]{1,400})\"")
+_QA = re.compile(r"\"(?P<q>[^\"\n]{4,400})\"=\"(?P<a>[^\"\n]{1,400})\"")
+_ANSWERS = re.compile(
+    r"(?:User has answered your questions?|Your questions have been answered): (?P<pairs>\"[^\"\n]+\"=\"[^\"\n]*\"(?:, \"[^\"\n]+\"=\"[^\"\n]*\")*)\.?(?: You can now continue[^\"]*)?\Z"
+)
 _SUBJECT = re.compile(r"-m\s+(?:\"\$\(cat <<-?\s*'?\"?\w+'?\"?\s*\n\s*)?[\"']?(?P<subject>[^\n\"']{8,100})")
 _LINKS = re.compile(r"https?://[^\s)>\]\"'`]{8,200}")
 
@@ -170,10 +173,12 @@ def _places(found: Evidence) -> list[Bullet]:
 
 
 def _decisions(found: Evidence) -> list[Bullet]:
-    """What the user chose where they were asked."""
+    """What the user chose where they were asked. Only an answer that is nothing but questions and answers counts: whatever else
+    stands in it may have been put there to look like one."""
     lines = []
     for turn in found.answers:
-        for match in _QA.finditer(turn.output or ""):
+        whole = _ANSWERS.match((turn.output or "").strip())
+        for match in _QA.finditer(whole["pairs"]) if whole else ():
             lines.append(Bullet(one_line(f"decided by the user: {match['q']} -> {match['a']}", 360), (turn.number,)))
     return lines[:_MOST_DECISIONS]
 

@@ -27,6 +27,7 @@ _TAIL = re.compile(
     r"[,\s]*\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|please|thanks?(?: you)?|ok\??)\W*$",
     re.IGNORECASE,
 )
+_MOST = 40
 _WRAPPED = re.compile(r"^\((.*)\)\W*$")
 _FIRST = ((re.compile(r"^i'?d rather not\b", re.IGNORECASE), "avoid to"), (re.compile(r"^(?:i'?d|i would) rather\b", re.IGNORECASE), "rather"),
           (re.compile(r"^i (?:(?:really|strongly|generally|usually|always) )?prefer\b", re.IGNORECASE), "prefer"),
@@ -80,7 +81,8 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
     bullets = [
         said(_when(situation, quote), manner, quote, default, turns) for quote, default, turns, manner in sure.values()
     ]
-    return bullets, [each for key, each in unsure.items() if key not in sure]
+    # Nobody has so many at once; what is pasted may.
+    return bullets[:_MOST], [each for key, each in unsure.items() if key not in sure][:_MOST]
 
 
 def _when(situation: str, quote: str) -> str:

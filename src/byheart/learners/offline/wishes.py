@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.phrases import one_line, signal_of
@@ -128,29 +129,45 @@ def repeated(told: Iterable[tuple[str, Said]], wishes: list[Wish]) -> list[Wish]
 
 def same(one: str, other: str) -> bool:
     """Whether two sentences want the same thing."""
-    if normalised(one) == normalised(other):
+    first, second = _told(one), _told(other)
+    if first.plain == second.plain:
         return True
-    mine, theirs = _named(one), _named(other)
-    if mine[0] and mine[1] and mine == theirs:
+    if first.wanted and first.unwanted and (first.wanted, first.unwanted) == (second.wanted, second.unwanted):
         # One thing and not another, whatever is said around it.
         return True
-    first, second = set(content_words(one)), set(content_words(other))
-    if not first or not second or _denies(one) != _denies(other):
+    if not first.words or not second.words or first.denies != second.denies:
         return False
-    return len(first & second) / len(first | second) >= _ALIKE
+    return len(first.words & second.words) / len(first.words | second.words) >= _ALIKE
 
 
-def _named(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The things that a sentence is for, and those that it is against, by name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """A sentence as it is compared: the things it is for and against by name, its words, and whether it denies."""
+
+    plain: str
+    wanted: frozenset[str]
+    unwanted: frozenset[str]
+    words: frozenset[str]
+    denies: bool
+
+
+@lru_cache(maxsize=8192)
+def _told(text: str) -> _Told:
     wanted = {each.casefold().rstrip(".") for each in _FOR.findall(text)} - _NOTHING
     unwanted = {each.casefold().rstrip(".") for each in _AGAINST.findall(text)} - _NOTHING
-    return frozenset(wanted - unwanted), frozenset(unwanted)
+    return _Told(
+        plain=normalised(text),
+        wanted=frozenset(wanted - unwanted),
+        unwanted=frozenset(unwanted),
+        words=frozenset(content_words(text)),
+        denies=_denies(text),
+    )
 
 
 def _opposed(earlier: str, later: str) -> bool:
     """Whether the later sentence is against what the earlier one is for, or the other way round."""
-    (wanted, unwanted), (now_wanted, now_unwanted) = _named(earlier), _named(later)
-    return bool(wanted & now_unwanted or unwanted & now_wanted)
+    first, second = _told(earlier), _told(later)
+    return bool(first.wanted & second.unwanted or first.unwanted & second.wanted)
 
 
 def _denies(text: str) -> bool:
