@@ -304,3 +304,16 @@ def test_request_that_says_nothing_does_not_stop_the_handbook(world: World, prom
     report = world.learn()
     assert report.projects[0].refused == ""
     assert world.findings() == []
+
+
+def test_lines_in_mechanical_files_become_notes_and_do_not_keep_a_removed_session(world: World) -> None:
+    save(world, "raw_memories.md", world.text("raw_memories.md") + "\nremark in the merge\n")
+    name = next(path for path in (world.folder / "rollout_summaries").iterdir() if "zebra" in path.read_text())
+    name.write_text(name.read_text() + "\n- remark in the summary\n")
+    world.transcript("5e550001").unlink()
+    world.learn()
+    for word in ("zirconium", "zebra"):
+        assert world.holding(word) == [], word
+    notes = "".join(path.read_text() for path in world.folder.rglob("*-kept-from-handbook.md"))
+    assert sorted(notes.strip().split("\n")) == ["- remark in the summary", "remark in the merge"]
+    assert world.findings() == []

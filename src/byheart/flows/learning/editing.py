@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import memory, raw
@@ -11,7 +12,7 @@ from byheart.domain.errors import Refused
 from byheart.domain.handbook import NOTES, RAW, ROLLOUTS, SKILLS
 from byheart.flows.learning import publishing
 from byheart.flows.learning.publishing import Edition
-from byheart.flows.learning.shelf import ARCHIVE, MAIN, Shelf, baseline, digest_of, digests, restored, state_text
+from byheart.flows.learning.shelf import ARCHIVE, MAIN, Shelf, baseline, digest_of, digests, state_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,9 @@ def edition_of(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], repo
             homeless += merge.homeless
             _check_kept(shelf, path, merge.kept, merge.text)
             text = merge.text  # noqa: PLW2901 - what is written is the merge
+        elif path == RAW and now is not None:
+            # A mechanical merge: what somebody wrote in between is kept, but not there.
+            homeless += _written_between(bases.get(RAW, now), now)
         elif now is not None and known.get(path) not in (None, digest_of(now)):
             # Somebody rewrote this file: it is theirs.
             continue
@@ -57,7 +61,7 @@ def edition_of(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], repo
             edition.bases[path] = publishing.base_of(shelf, path)
         elif path not in wanted and path.startswith(f"{ROLLOUTS}/") and path in known:
             # A session that is gone, in a file that somebody wrote into: their lines stay, its own go.
-            homeless += _own_lines(files[path], known[path], path, shelf)
+            homeless += _own_lines(files[path], bases.get(RAW, ""))
             edition.files[path] = None
             edition.bases[path] = publishing.base_of(shelf, path)
     if homeless:
@@ -101,18 +105,24 @@ def _is_theirs(path: str, text: str, known: dict[str, str]) -> bool:
     return known.get(path) != digest_of(text)
 
 
-def _own_lines(text: str, known: str, path: str, shelf: Shelf) -> list[str]:
-    del known, path
-    # Only the digest of what was written is kept, so what is theirs cannot be told from what is not: lines that no extract
-    # of this handbook has are taken for theirs.
-    machine = {line.strip() for each in restored(shelf) for line in each.written.rollout_summary.split("\n")}
-    return [
-        line
-        for line in text.split("\n")
-        if line.strip()
-        and line.strip() not in machine
-        and not line.startswith(("thread_id:", "updated_at:", "rollout_path:", "cwd:", "git_branch:"))
-    ]
+def _written_between(base: str, now: str) -> list[str]:
+    """The lines of a text that were not in the one it was made from."""
+    known = {line.strip() for line in base.split("\n")}
+    return [line for line in now.split("\n") if line.strip() and line.strip() not in known]
+
+
+# How the lines of a summary begin that are not in the raw memory of its session.
+_TOLD = re.compile(
+    r"(?:thread_id|updated_at|rollout_path|cwd|git_branch|Outcome|Rollout context): |# |## Task \d+: |(?:Preference signals|Key steps|Failures and how to do differently|Reusable knowledge|References):\Z|"
+    r"- (?:the user: \"|the agent: |ran |\d+ changes to |`\w+` failed \d+ time)"
+)
+
+
+def _own_lines(text: str, raw_base: str) -> list[str]:
+    """What somebody wrote into the summary of a session that is gone now."""
+    known = {line.strip() for line in raw_base.split("\n")}
+    plain = ((line, re.sub(r"^- \[\d+\] ", "- ", line.strip())) for line in text.split("\n"))
+    return [line for line, bare in plain if bare and bare not in known and not _TOLD.match(bare)]
 
 
 def _moved(shelf: Shelf, lines: Sequence[str], edition: Edition) -> None:
@@ -147,14 +157,14 @@ def add_archive(shelf: Shelf, choice: Choice, edition: Edition) -> None:
 
 def add_own(shelf: Shelf, wanted: dict[str, str], kept: list[Kept], edition: Edition) -> None:
     """What tells a person's work from ours the next time: the two main texts as they were made, and digests of the others."""
-    told = {path: digest_of(text) for path, text in wanted.items() if path not in MAIN}
+    told = {path: digest_of(text) for path, text in wanted.items() if path not in (*MAIN, RAW)}
     known = digests(shelf)
     for path in told:
         now = shelf.desk.files.read(shelf.place(path)).text
         if path not in edition.files and now is not None and digest_of(now) != told[path]:
             # Theirs stays theirs.
             told[path] = known.get(path, "")
-    own = publishing.own_files({name: wanted[name] for name in MAIN}, state_text(kept, told))
+    own = publishing.own_files({name: wanted[name] for name in (*MAIN, RAW)}, state_text(kept, told))
     for name, text in own.items():
         if shelf.desk.files.read(shelf.root.own(name)).text != text:
             edition.own[name] = text

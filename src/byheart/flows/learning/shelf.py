@@ -203,9 +203,9 @@ def _state(shelf: Shelf) -> dict[str, object]:
 
 
 def baseline(shelf: Shelf) -> dict[str, str]:
-    """What was last written to each of the two main files; nothing for one that never was."""
+    """What was last written to each of the main files; nothing for one that never was."""
     found = {}
-    for name in MAIN:
+    for name in (*MAIN, RAW):
         text = shelf.desk.files.read(shelf.root.own(f"{BASELINE}/{name}")).text
         if text is not None:
             found[name] = text

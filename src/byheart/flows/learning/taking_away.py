@@ -31,7 +31,12 @@ def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
     with files.locked(own.root):
         every = [*shelf.paths(files, own.folder), *_archived(own)]
         gone = sum(publishing.removed(files, own.place(path)) for path in every if not path.startswith("extensions/"))
-        kept = (shelf.STATE, publishing.UNDER_WAY, inbox.INBOX, *(f"{shelf.BASELINE}/{name}" for name in shelf.MAIN))
+        kept = (
+            shelf.STATE,
+            publishing.UNDER_WAY,
+            inbox.INBOX,
+            *(f"{shelf.BASELINE}/{name}" for name in (*shelf.MAIN, RAW)),
+        )
         for name in (*kept, *(f"{publishing.BACKUP}/{each}" for each in publishing.backups(own))):
             publishing.removed(files, own.root.own(name))
     for folder in (SKILLS, ROLLOUTS, shelf.ARCHIVE):
