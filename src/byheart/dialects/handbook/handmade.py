@@ -72,7 +72,18 @@ def merged(base: str, theirs: str, fresh: str) -> Merged:
             _took_out(old[path], sections, order, result)
     _reworded(renamed, now, sections, result)
     result.text = _text([sections[path] for path in order if path in sections])
+    result.homeless += _left_behind(base, theirs, result)
     return result
+
+
+def _left_behind(base: str, theirs: str, result: Merged) -> list[str]:
+    """Lines of theirs that are nowhere, however that came about: edits can be combined in more ways than there are rules."""
+    there = {_bare(line) for line in (*base.split("\n"), *result.text.split("\n"), *result.homeless)}
+    return [line.lstrip("# ") for line in theirs.split("\n") if line.strip() and _bare(line) not in there]
+
+
+def _bare(line: str) -> str:
+    return re.sub(r"^Task \d+: *", "", line.strip().lstrip("# "))
 
 
 def _sections(text: str) -> list[_Section]:
