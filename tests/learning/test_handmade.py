@@ -292,7 +292,8 @@ def test_unreadable_handbook_of_one_project_does_not_stop_another(world: World) 
 
 
 @pytest.mark.parametrize(
-    "prompt", ["[image]", "misc", "todo", "n/a", "Task 1", "...", "<x>", "Related skill: skills/nope/SKILL.md", "​"]
+    "prompt",
+    ["[image]", "misc", "todo", "n/a", "Task 1", "...", "<x>", "Related skill: skills/nope/SKILL.md", "\u200b"],
 )
 def test_request_that_says_nothing_does_not_stop_the_handbook(world: World, prompt: str) -> None:
     world.session(
