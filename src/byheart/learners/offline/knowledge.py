@@ -324,7 +324,7 @@ def _telling(found: Evidence) -> list[FixFact]:
     helped = [
         fix
         for fix in found.fixes
-        if (fix.commands or fix.edited)
+        if (fix.commands or (fix.edited and lines_of.kind_of(fix.failed_command) not in ("lint", "format")))
         and not lines_of.only_looks(lines_of.form_of(fix.failed_command))
         and not _is_narrower(fix)
     ]

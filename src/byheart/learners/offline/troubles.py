@@ -12,7 +12,7 @@ _SAYS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^\s*(?:\(fail\)|--- FAIL:|FAILED |FAIL:? +\S|✗ |✖ (?!\d+ problem)|× |not ok \d)",
-        r"^\S+?[(:]\d+[,:]\d+\)?:? +(?:error|fatal)\b|\berror(?: |\[)(?:TS|E|MD|CS)\d+",
+        r"^\S+?[(:]\d+[,:]\d+\)?:? +(?:error|fatal)\b|^\S+:\d+:\d+ (?:lint|assist|parse)/\S+|^\S+\.\w+ (?:format|organizeImports) ━|\berror(?: |\[)(?:TS|E|MD|CS)\d+",
         r"^\s*(?:\w+\.)*\w*(?:Error|Exception)\b: \S",
         r"^\s*(?:error|fatal|panic|ERROR|Error)(?:\[\w+\])?: \S",
         r"not found|No such file|No module|[Cc]annot |unrecognized|unknown (?:option|command|flag)|denied|refused|already in use|not installed",
@@ -20,7 +20,7 @@ _SAYS = tuple(
 )
 # Lines that say only that something failed, that are code or progress, or that are the command itself.
 _EMPTY = re.compile(
-    r"exited with code|husky - |script \"?\S+\"? (?:failed|exited)|lifecycle script|npm (?:ERR!|error) (?:code|errno|A complete log|Lifecycle)|^\s*(?:i |> |\$ |~|\^|at |File \"|\+ |- )|│|┃|"
+    r"exited with code|Some (?:errors|warnings) were emitted|husky - |script \"?\S+\"? (?:failed|exited)|lifecycle script|npm (?:ERR!|error) (?:code|errno|A complete log|Lifecycle)|^\s*(?:i |> |\$ |~|\^|at |File \"|\+ |- )|│|┃|"
     r"^\s*[\w.-]+: \d+\s*$|^\s*[./\w-]+/[\w./-]+\s*$|^\s*\w+: '\w+',?\s*$|Waiting for|process\.exit|Command aborted|\binterrupted\b|throw new|^\s*\d+ +\d* *[|│]|^\s*(?:catch|if|return|const|let|var|import|export)\b"
 )
 _CLEAN = re.compile(
@@ -52,4 +52,4 @@ def _is_empty(line: str, command: str) -> bool:
 
 
 def _shown(line: str) -> str:
-    return SPACES.sub(" ", line).strip()[:_LONGEST].replace("`", "'")
+    return SPACES.sub(" ", line.replace("━", " ")).strip()[:_LONGEST].replace("`", "'")
