@@ -357,3 +357,51 @@ def test_copies_of_one_sentence_make_no_habit(world: World) -> None:
         )
     world.learn()
     assert lines(world.text("memory_summary.md"), "User preferences") == []
+
+
+def test_place_that_agents_keep_running_into_is_told_to_every_session(world: World) -> None:
+    for number, part in enumerate(("oven", "bell", "door", "roof"), 1):
+        world.session(
+            ("user", f"Mend the {part} of the bakery"),
+            *fixed(f"Error: {part}", f"{part}/a.py"),
+            ("say", f"The {part} test fails because `old/crumbs/{part}/` is left over and never cleaned."),
+            began=f"2026-05-0{number}T10:00:00",
+        )
+    world.learn()
+    tips = lines(world.text("memory_summary.md"), "General Tips")
+    assert any(line.startswith("- In 4 sessions, about `old/crumbs`: ") for line in tips)
+
+
+def test_command_is_told_with_the_folder_it_ran_in(world: World) -> None:
+    for number in range(1, 4):
+        world.session(
+            ("user", f"Mend part {'abc'[number - 1]} of the web"), ("edit", f"web/{number}.ts"), ("run", "cd web", "", 0), ("run", "npm test", "Tests: 3 passed, 3 total", 0),
+            ("run", f"cd {world.bench.project} && make test", PASSED, 0), ("run", "cd web && npm run lint", "", 0), began=f"2026-05-0{number}T10:00:00",
+        )  # fmt: skip
+    (skill,) = world.learn().projects[0].skills
+    script = world.text(f"skills/{skill}/scripts/verify.sh")
+    assert "(cd web && npm run lint)\n" in script
+    text = world.text("MEMORY.md")
+    assert "`npm test` in `web` runs the tests here (worked 3 of 3 in 3 sessions" in text
+    assert "`make test` runs the tests here (worked 3 of 3 in 3 sessions" in text
+
+
+def test_way_around_is_no_fix(world: World) -> None:
+    world.session(
+        ("user", "Mend the oven and commit it"),
+        ("edit", "oven.py"),
+        ("run", "git commit -m x", "error: hook says no", 1),
+        ("run", "git commit --no-verify -m x", "[main 1] x", 0),
+    )
+    world.learn()
+    assert "worked around, not solved" in world.text("MEMORY.md")
+    assert "--no-verify" not in world.text("memory_summary.md").split("## What's in Memory")[0]
+
+
+def test_error_is_what_stopped_it_and_not_what_passing_tests_log() -> None:
+    from byheart.learners.offline.troubles import symptom
+
+    output = "$ bun test\nerror: Job queue is at capacity\n 12 pass\n 0 fail\n$ tsc --noEmit\nsrc/a.ts(5,3): error TS18046: 'x' is of type 'unknown'.\nhusky - pre-commit script failed (code 1)\n"
+    assert symptom(output, "git commit -m x") == "src/a.ts(5,3): error TS18046: 'x' is of type 'unknown'."
+    assert symptom("nothing to see\n", "make") == ""
+    assert symptom("FAIL src/cart.test.ts > total\nTests  1 failed", "pnpm test") == "FAIL src/cart.test.ts > total"

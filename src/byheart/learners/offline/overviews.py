@@ -27,7 +27,11 @@ _SPOKEN = {
     "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
     "installs dependencies": "Dependencies",
 }  # fmt: skip
-_TIPS, _NAMES = 6, 4
+_FINDING = "agent's finding: "
+_QUOTED = re.compile(r"`([^`]+)`")
+# Folders, as agents name them.
+_PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
+_TIPS, _NAMES, _AGAIN = 6, 4, 4
 
 
 def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
@@ -137,11 +141,34 @@ def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
                     errors.setdefault(key, (line.text, set()))[1].add(each.thread.id)
     again = sorted((each for each in errors.values() if len(each[1]) > 1), key=lambda each: (-len(each[1]), each[0]))
     lines += [f"Met in {len(threads)} sessions: {one_line(text, 300)}" for text, threads in again[:_TIPS]]
+    lines += _returning(made)
     if made.groups:
         lines.append(
             f"Search {MEMORY} for a file, a command or an error first; each block names the sessions it rests on."
         )
     return lines
+
+
+def _returning(made: Blocks) -> list[str]:
+    """Places that agents kept running into without working on them, each with the shortest finding that tells why."""
+    told: dict[str, tuple[set[str], list[str]]] = {}
+    worked: set[str] = set()
+    for each, extract in made.extracts:
+        for line in (line for task in extract.tasks for line in task.knowledge):
+            if line.text.startswith("the changes for this are in "):
+                folders = (path.split("/") for path in _QUOTED.findall(line.text))
+                worked |= {"/".join(parts[:depth]) for parts in folders for depth in (1, 2, 3, 4)}
+            elif line.text.startswith(_FINDING):
+                named = [place.strip("/").split("/") for place in _PLACE.findall(line.text)]
+                for place in {"/".join(parts[:depth]) for parts in named for depth in range(2, len(parts) + 1)}:
+                    known = told.setdefault(place, (set(), []))
+                    known[0].add(each.thread.id)
+                    known[1].append(line.text.removeprefix(_FINDING))
+    found = [
+        (len(threads), place, min(lines, key=len)) for place, (threads, lines) in told.items() if place not in worked
+    ]
+    often = sorted((each for each in found if each[0] >= _AGAIN), key=lambda each: (-each[0], each[1]))
+    return [f"In {times} sessions, about `{place}`: {one_line(line, 240)}" for times, place, line in often[:3]]
 
 
 def _topic(group: Group, *, is_recent: bool, known: str = "") -> Topic:
