@@ -163,7 +163,7 @@ def name_of(opening: Sequence[Turn], title: str | None) -> str:
 def is_vague(name: str) -> bool:
     """Whether a name says nothing to somebody who was not there: a short question, a path, a line of a terminal."""
     words_in = name.split()
-    if _TERMINAL.match(name) or len(telling_words(name)) < 2:
+    if _TERMINAL.match(name) or not telling_words(name):
         return True
     return len(words_in) < 8 and bool(_ASKS.match(name))
 
