@@ -17,8 +17,6 @@ FAILURES = "Failures and how to do differently"
 SECTIONS = (PREFERENCES, KNOWLEDGE, FAILURES)
 FILES, KEYWORDS = "rollout_summary_files", "keywords"
 RELATED = "Related skill: "
-# A person who looks into a new handbook should see what it is; a block is what the format asks for, so this is none.
-EMPTY = ""
 _ENTRY = re.compile(r"^- <?(?P<file>[^\s<>()]+)>? \((?P<facts>.*)\)\s*$")
 _KEYS = ("cwd", "rollout_path", "updated_at", "thread_id")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Conflict, NothingFound, Refused
 from byheart.domain.values import dataclass, field
-from byheart.flows.learning.shelf import BASELINE, STATE, Shelf, digest_of
+from byheart.flows.learning.shelf import BASELINE, STATE, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -173,12 +173,6 @@ def own_files(baseline: Mapping[str, str], state: str) -> dict[str, str | None]:
 def base_of(shelf: Shelf, path: str) -> str:
     """What a file looks like now."""
     return shelf.desk.files.read(shelf.place(path)).digest
-
-
-def is_person_s(shelf: Shelf, path: str, digests: Mapping[str, str]) -> bool:
-    """Whether somebody changed a file that byheart wrote, or wrote it themselves."""
-    text = shelf.desk.files.read(shelf.place(path)).text
-    return text is not None and digests.get(path) != digest_of(text)
 
 
 def removed(files: Files, place: Place) -> bool:

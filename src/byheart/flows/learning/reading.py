@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from byheart.dialects.handbook.summary import without_version
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.domain.handbook import NOTHING_YET, SUMMARY
 from byheart.domain.values import dataclass
@@ -80,7 +81,7 @@ def _text(shelf: Shelf, path: str, address: str) -> str:
 def payload(shelf: Shelf, most: int) -> Payload | None:
     """What a session of this project is handed within so many tokens; None where there is nothing to hand over. The beginning
     of the summary matters most, so what does not fit is left off at its end."""
-    summary = shelf.desk.files.read(shelf.place(SUMMARY)).text or ""
+    summary = without_version(shelf.desk.files.read(shelf.place(SUMMARY)).text or "")
     if not summary.strip() or NOTHING_YET in summary:
         return None
     ending = f"(cut to fit; {SCHEME}root has all of it)"
