@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -318,3 +319,54 @@ def test_lines_in_mechanical_files_become_notes_and_do_not_keep_a_removed_sessio
     notes = "".join(path.read_text() for path in world.folder.rglob("*-kept-from-handbook.md"))
     assert sorted(notes.strip().split("\n")) == ["- remark in the summary", "remark in the merge"]
     assert world.findings() == []
+
+
+def test_late_finisher_publishes_nothing(world: World) -> None:
+    """Fails where whoever lost the work may still write."""
+    from byheart.domain.errors import Conflict
+    from byheart.flows.learning.publishing import Edition, publish
+
+    own = world.door().shelf()
+    before = world.text("MEMORY.md")
+    edition = Edition(
+        files={"MEMORY.md": "mine\n"}, bases={"MEMORY.md": own.desk.files.read(own.place("MEMORY.md")).digest}
+    )
+    with pytest.raises(Conflict):
+        publish(own, edition, lambda: False, keep=1)
+    assert world.text("MEMORY.md") == before
+
+
+def test_no_combination_of_edits_leaves_a_line_behind() -> None:
+    """Headings above all: moved, worded anew, doubled, while the new text lost or got others."""
+    pool = ["## User preferences", "## Reusable knowledge", "# A", "# B"]
+    for seed in range(4000):
+        dice = random.Random(seed)
+        base = DOC.split("\n")
+        theirs, fresh, own = list(base), list(base), []
+        for number in range(dice.randint(1, 4)):
+            at = dice.randrange(len(theirs))
+            if dice.random() < 0.5:
+                line = dice.choice(["## Mine %d", "# Mine %d", "- mine %d", "### Mine %d"]) % number
+                theirs.insert(at, line)
+                own.append(line)
+            elif dice.random() < 0.5 and theirs[at].strip():
+                theirs[at] += f" zz{number}"
+                own.append(theirs[at])
+            else:
+                block = theirs[at : at + 5]
+                del theirs[at : at + 5]
+                place = dice.randrange(len(theirs) + 1)
+                theirs[place:place] = block
+        for _ in range(dice.randint(0, 3)):
+            at = dice.randrange(len(fresh))
+            if dice.random() < 0.5:
+                fresh.insert(at, dice.choice(pool))
+            else:
+                del fresh[at : at + dice.randint(1, 9)]
+        done = merged("\n".join(base), "\n".join(theirs), "\n".join(fresh or [""]))
+        there = {
+            re.sub(r"^Task \d+: *", "", line.strip().lstrip("# ")) for line in (*done.text.split("\n"), *done.homeless)
+        }
+        for line in own:
+            if line in theirs:
+                assert re.sub(r"^Task \d+: *", "", line.strip().lstrip("# ")) in there, (seed, line)

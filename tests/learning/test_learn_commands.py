@@ -195,6 +195,8 @@ def test_memory_addresses_lead_into_the_handbook_and_nowhere_else(
     done = cli("memory", "read", address)
     assert done.code == code, done.err
     assert "root:x:0" not in done.out
+    if ".." in address or "%2e" in address:
+        assert "goes up a folder" in done.err
     assert done.out if code == 0 else done.err
 
 
