@@ -24,7 +24,14 @@ DEFAULTS = os.path.join(os.path.dirname(__file__), "defaults.toml")
 Setting = str | int | float | bool
 _LARGEST = 100_000
 _OWN_VARIABLES = frozenset(
-    {"BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_EMBEDDINGS_KEY"}
+    {
+        "BYHEART_HOME",
+        "BYHEART_CHILD",
+        "BYHEART_DEBUG",
+        "BYHEART_PYTHON",
+        "BYHEART_EMBEDDINGS_KEY",
+        "BYHEART_MODEL_KEY",
+    }
 )
 
 
@@ -128,6 +135,14 @@ KEYS: dict[str, Rule] = {
     "learning.unused_days": Rule(kind=float, least=0, most=36_500),
     "learning.session_characters": Rule(kind=int, least=10_000, most=_LONG),
     "learning.backups": Rule(kind=int, least=1, most=100),
+    # Where transcripts are sent is the user's to say alone.
+    "learning.model": Rule(kind=str, choices=("none", "endpoint", "command")),
+    "learning.model_endpoint": Rule(kind=str, form="an address such as http://127.0.0.1:11434/v1"),
+    "learning.model_command": Rule(kind=str, form="a command that reads a question and prints an answer"),
+    "learning.extract_model": Rule(kind=str, form="a model's name"),
+    "learning.consolidate_model": Rule(kind=str, form="a model's name"),
+    "learning.model_seconds": Rule(kind=float, least=1, most=3_600),
+    "learning.model_input_tokens": Rule(kind=int, least=4_000, most=2_000_000),
     "output.color": Rule(kind=str, choices=("auto", "always", "never")),
 }
 _LEARNING = tuple(key.partition(".")[2] for key in KEYS if key.startswith("learning."))

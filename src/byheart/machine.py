@@ -14,7 +14,7 @@ from byheart.config import Carried
 from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unwanted
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Root
-from byheart.wiring import Opened, Surroundings, minds, place_of
+from byheart.wiring import Opened, Surroundings, minds, models, place_of
 
 if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
@@ -127,6 +127,7 @@ def learning(opened: Opened, around: Surroundings, every: Sessions | None = None
         _is_gone,
         lambda agent: _cleared_after(agent, around),
         lambda count: _crew(around, count),
+        models(around, config, opened.home),
     )
 
 

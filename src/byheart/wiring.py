@@ -13,7 +13,8 @@ from byheart import config as settings
 from byheart.adapters import projects
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.domain.errors import BadInput, Conflict, Refused
+from byheart.config import KEYS
+from byheart.domain.errors import BadInput, BadSetting, Conflict, Refused
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
@@ -25,6 +26,7 @@ from byheart.memory import Memory
 
 if TYPE_CHECKING:
     from byheart.config import Config
+    from byheart.domain.models import ChatModel, Models
 
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
@@ -218,6 +220,36 @@ def minds(around: Surroundings, config: Config, home: str, clean: Callable[[str]
     # One thread is all that a question needs, and starting more costs more than it gives.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return Minds(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
+
+
+def models(around: Surroundings, config: Config, home: str) -> Models | None:
+    """The models that learning may ask, as configured; None where it works by itself. Raises BadSetting."""
+    settings = config.learning
+    if settings.model == "none":
+        return None
+    from byheart.adapters.models.command import CommandModel
+    from byheart.adapters.models.endpoint import EndpointModel
+    from byheart.domain.models import Models
+
+    def made(name: str) -> ChatModel:
+        if settings.model == "command":
+            folder = os.path.join(home, "state", "asked")
+            return CommandModel(settings.model_command, name, folder, around.environment, settings.model_seconds)
+        key = around.environment.get("BYHEART_MODEL_KEY")
+        return EndpointModel(settings.model_endpoint, name, key, settings.model_seconds)
+
+    needed = "model_command" if settings.model == "command" else "model_endpoint"
+    told = str(getattr(settings, needed))
+    if not told.strip() or (needed == "model_endpoint" and not told.startswith(("http://", "https://"))):
+        origin = config.origins[f"learning.{needed}"]
+        raise BadSetting(origin, f"learning.{needed}", f"is {told!r}", KEYS[f"learning.{needed}"].form)
+    return Models(
+        extracting=made(settings.extract_model),
+        # Where nobody named one for this, the other does it.
+        consolidating=made(settings.consolidate_model or settings.extract_model),
+        # A token is some four characters of English; of other texts, fewer.
+        characters=settings.model_input_tokens * 3,
+    )
 
 
 def _local(around: Surroundings, config: Config, home: str, project: Project, in_repo: dict[str, Place]) -> Root:

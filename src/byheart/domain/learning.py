@@ -37,6 +37,7 @@ class Skip(StrEnum):
     DEAD = "failed too often"
     ELSEWHERE = "being learnt from by another process"
     OVER_CAP = "over the cap, stays pending"
+    OWN = "byheart's own"
 
 
 class JobState(StrEnum):
@@ -70,6 +71,13 @@ class LearningSettings:
     unused_days: float = 90
     session_characters: int = 4_000_000
     backups: int = 3
+    model: str = "none"
+    model_endpoint: str = ""
+    model_command: str = ""
+    extract_model: str = ""
+    consolidate_model: str = ""
+    model_seconds: float = 180
+    model_input_tokens: int = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +238,10 @@ class LearnReport:
     skipped: dict[str, int] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
     redacted: int = 0
+    # Questions to a model, lines of it that nothing spoke for, and what became of it.
+    asked: int = 0
+    unproved: int = 0
+    model: str = ""
     projects: list[Consolidated] = field(default_factory=list)
     seconds: float = 0.0
 

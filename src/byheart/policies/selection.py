@@ -13,7 +13,7 @@ from byheart.domain.values import dataclass
 from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from byheart.domain.sessions import Listed
 
@@ -63,9 +63,17 @@ def revision(listed: Listed, learner: str) -> str:
     return f"{learner}.{ended}.{listed.turns}.{listed.prompts}.{listed.commands}.{listed.failures}"
 
 
-def reason_against(
-    listed: Listed, within: Bounds, now: datetime, known: Mapping[str, str], learner: str, *, is_active: bool
-) -> Skip | None:
+def with_mark(text: str, mark: str) -> str:
+    """A revision of which a model had a part: what was learnt offline can still be asked of one."""
+    return f"{text}+{mark}" if mark else text
+
+
+def without_mark(text: str) -> str:
+    """A revision, whoever made it."""
+    return text.partition("+")[0]
+
+
+def reason_against(listed: Listed, within: Bounds, now: datetime, *, is_active: bool, is_known: bool) -> Skip | None:
     """Why a session is not learnt from now; None where it is."""
     session = listed.session
     if session.parent:
@@ -82,7 +90,7 @@ def reason_against(
         return Skip.UNDATED
     if is_active:
         return Skip.ACTIVE
-    if known.get(thread_id(listed)) == revision(listed, learner):
+    if is_known:
         return Skip.UNCHANGED
     age = now - session.ended
     if within.idle is not None and age < within.idle:
@@ -106,8 +114,8 @@ def is_excluded(project: str, cwd: str | None, exclude: Sequence[str]) -> bool:
     return False
 
 
-def due_of(listed: Listed, learner: str) -> Due:
-    """A session as work to do."""
+def due_of(listed: Listed, learner: str, mark: str = "") -> Due:
+    """A session as work to do; `mark` where a model is to be asked about it."""
     session = listed.session
     assert session.ended is not None and session.project is not None
     thread = Thread(
@@ -119,7 +127,7 @@ def due_of(listed: Listed, learner: str) -> Due:
         updated=session.ended,
         branch=session.branch,
     )
-    return Due(thread=thread, revision=revision(listed, learner))
+    return Due(thread=thread, revision=with_mark(revision(listed, learner), mark))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from byheart.domain.learning import CONSOLIDATE, Claim, Consolidated, Job, Kept,
 from byheart.domain.values import dataclass, replace
 from byheart.flows import ledger, using
 from byheart.flows.learning import editing, inbox, indexed, publishing
+from byheart.flows.learning.asking import WORDING
 from byheart.flows.learning.publishing import Edition
 from byheart.flows.learning.shelf import (
     Shelf,
@@ -28,6 +29,8 @@ from byheart.text.sentences import sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from byheart.flows.learning.asking import Asking
+
 _ROUNDS = 5
 
 
@@ -39,6 +42,7 @@ class Order:
     force: bool = False
     dry: bool = False
     forgets: bool = False
+    asking: Asking | None = None
     gone: tuple[tuple[str, str], ...] = ()
 
 
@@ -112,11 +116,11 @@ def _prepared(
     report.retained, report.archived = len(choice.retained), len(choice.archived)
     report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
     report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
-    handbook, wanted = _made(shelf, choice, files, ())
+    handbook, wanted, wording = _made(shelf, choice, files, (), order.asking)
     edition = editing.edition_of(shelf, wanted, files, report)
     if edition.moved:
         # Lines that lost their place become a note, and a note is something that the summary tells.
-        handbook, wanted = _made(shelf, choice, files, edition.moved)
+        handbook, wanted, wording = _made(shelf, choice, files, edition.moved, order.asking)
         report.kept_lines = report.moved_lines = 0
         edition = editing.edition_of(shelf, wanted, files, report)
     report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
@@ -126,16 +130,31 @@ def _prepared(
     if not order.force and not report.removed:
         editing.refuse_loss(shelf, files, edition)
     editing.add_own(shelf, wanted, with_uses, edition)
+    if shelf.desk.files.read(shelf.root.own(WORDING)).text != wording:
+        edition.own[WORDING] = wording
     report.written = edition.changed
     report.diff = editing.difference(files, edition)
     return edition, choice, with_uses
 
 
 def _made(
-    shelf: Shelf, choice: selection.Choice, files: dict[str, str], moved: Sequence[tuple[str, str]]
-) -> tuple[Handbook, dict[str, str]]:
-    """The handbook and the files it comes to. Raises Refused where one of them would break a rule."""
-    handbook = _handbook(shelf, choice, moved)
+    shelf: Shelf,
+    choice: selection.Choice,
+    files: dict[str, str],
+    moved: Sequence[tuple[str, str]],
+    asking: Asking | None,
+) -> tuple[Handbook, dict[str, str], str | None]:
+    """The handbook, the files it comes to, and what a model said of it. Raises Refused where a file would break a rule."""
+    handbook, wording = _handbook(shelf, choice, moved), None
+    if asking is not None:
+        is_forgotten = forgotten_lines(shelf)
+
+        def is_fine(text: str) -> bool:
+            told = shelf.desk.scanner.findings(text)
+            return not is_forgotten(text) and all(each.severity in ("command", "weak") for each in told)
+
+        every = [each.written for each in choice.selected]
+        handbook, wording = asking.about_project(shelf, every, handbook, is_fine)
     wanted = _rendered(choice, handbook)
     problems = check({**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}})
     if problems:
@@ -143,7 +162,7 @@ def _made(
         raise Refused(
             f"the new handbook of {shelf.name} breaks a rule and is not written: {first.place}:{first.line}: {first.message}"
         )
-    return handbook, wanted
+    return handbook, wanted, wording
 
 
 def _is_known(text: str, preferences: Sequence[str]) -> bool:

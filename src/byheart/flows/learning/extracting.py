@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import raw
@@ -13,7 +14,7 @@ from byheart.domain.handbook import REDACTED, Bullet, Extract, Task, Written
 from byheart.domain.learning import EXTRACT, Claim, Due, Job, Kept, LearningQueue, LearningSettings, LearnReport, Skip
 from byheart.domain.sessions import Speaker
 from byheart.domain.values import dataclass, replace
-from byheart.learners.offline.extracting import LEARNER, learnt
+from byheart.learners.offline.extracting import LEARNER, Learnt, learnt
 from byheart.policies import selection
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from byheart.domain.ports import Scanner
     from byheart.domain.sessions import Listed, Turn
+    from byheart.flows.learning.asking import Asking
     from byheart.flows.sessions.library import Sessions
 
 _MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
@@ -45,6 +47,9 @@ class Tools:
     clock: Callable[[], datetime]
     is_forgotten: Callable[[str], bool]
     is_line_forgotten: Callable[[str], Callable[[str], bool]]
+    # Sessions below this folder are those of models that byheart asked.
+    own_folder: str = ""
+    asking: Asking | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +66,7 @@ def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: C
 
     now = tools.clock()
     known = tools.queue.revisions()
+    asks = _Allowance(tools, now)
     due: list[tuple[Due, Listed]] = []
     present: dict[str, Listed] = {}
     for listed in _once(tools.sessions.list(Which(), tools.settings.scanned_sessions)):
@@ -69,16 +75,42 @@ def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: C
         if not only(listed.session.project or ""):
             continue
         report.sessions += 1
+        learnt_of = known.get(thread, "")
+        is_known = selection.without_mark(learnt_of) == selection.revision(listed, LEARNER)
+        mark = asks.mark(listed) if not is_known or "+" not in learnt_of else ""
         reason = (
             Skip.FORGOTTEN
             if tools.is_forgotten(thread)
-            else selection.reason_against(listed, within, now, known, LEARNER, is_active=listed.active)
+            else Skip.OWN
+            if _is_own(listed, tools.own_folder)
+            else selection.reason_against(listed, within, now, is_active=listed.active, is_known=is_known and not mark)
         )
         if reason is not None:
             report.skip(reason)
         else:
-            due.append((selection.due_of(listed, LEARNER), listed))
+            asks.left -= bool(mark)
+            due.append((selection.due_of(listed, LEARNER, mark), listed))
     return Plan(due=tuple(due), present=present)
+
+
+class _Allowance:
+    """How many sessions a model is asked about in a run, and which: a person who asks for a run themselves has all of theirs
+    learnt from, but an old session is not worth a model's time, nor are hundreds at once."""
+
+    def __init__(self, tools: Tools, now: datetime) -> None:
+        self._mark = tools.asking.mark if tools.asking else ""
+        self._oldest = now - timedelta(days=tools.settings.max_session_age_days)
+        self.left = tools.settings.sessions_per_start
+
+    def mark(self, listed: Listed) -> str:
+        """The mark of the model that is to be asked about a session, if one is."""
+        ended = listed.session.ended
+        return self._mark if self.left > 0 and ended is not None and ended >= self._oldest else ""
+
+
+def _is_own(listed: Listed, folder: str) -> bool:
+    cwd = listed.session.cwd or ""
+    return bool(folder) and (cwd == folder or cwd.startswith(f"{folder}/"))
 
 
 def _once(every: Sequence[Listed]) -> list[Listed]:
@@ -131,7 +163,7 @@ def settled(tools: Tools, missed: Sequence[tuple[Due, Skip]], report: LearnRepor
     touched: set[str] = set()
     threads: dict[str, set[str]] = {}
     for due, reason in missed:
-        if known.get(due.thread.id) != due.revision:
+        if selection.without_mark(known.get(due.thread.id, "")) != selection.without_mark(due.revision):
             report.skip(reason)
             continue
         project = due.thread.project
@@ -146,7 +178,7 @@ def settled(tools: Tools, missed: Sequence[tuple[Due, Skip]], report: LearnRepor
 def _one(tools: Tools, job: Job, due: Due, listed: Listed, report: LearnReport) -> bool:
     """Learn from one session; whether its project's handbook is behind now."""
     try:
-        kept = extract_of(tools, due, listed, report)
+        kept, revision = extract_of(tools, due, listed, report)
         turns_cited = _cited(tools.sessions.turns(listed.session))
     except (Busy, Environment) as error:
         _failed(tools, job, str(error), report, is_transient=True)
@@ -161,7 +193,8 @@ def _one(tools: Tools, job: Job, due: Due, listed: Listed, report: LearnReport) 
     except KeyboardInterrupt:
         tools.queue.release(job)
         raise
-    if not tools.queue.learnt(job, kept):
+    # What a model was to be asked and was not is done for now, and due again the next time.
+    if not tools.queue.learnt(replace(job, revision=revision), kept):
         report.skip(Skip.ELSEWHERE)
         return False
     if turns_cited:
@@ -181,10 +214,24 @@ def _failed(tools: Tools, job: Job, error: str, report: LearnReport, *, is_trans
     report.failed.append((job.key, clean))
 
 
-def extract_of(tools: Tools, due: Due, listed: Listed, report: LearnReport) -> Kept | None:
-    """The extract of one session as it is kept; None where it taught nothing."""
+def extract_of(
+    tools: Tools, due: Due, listed: Listed, report: LearnReport, *, dry: bool = False
+) -> tuple[Kept | None, str]:
+    """The extract of one session as it is kept, None where it taught nothing; and which revision of it this is. A dry run asks
+    no model."""
     turns = _within(tools.sessions.turns(listed.session), tools.settings.session_characters)
-    found = learnt(listed.session, turns, due.thread.project.rsplit("-", 1)[0])
+    project = due.thread.project.rsplit("-", 1)[0]
+    found = learnt(listed.session, turns, project)
+    revision = selection.without_mark(due.revision)
+    if tools.asking and not dry and due.revision != revision:
+        extract, helped = tools.asking.about_session(due.thread.id, listed, turns, found.extract, project, report)
+        found = replace(found, extract=extract)
+        revision = due.revision if helped else revision
+    return _kept(tools, due, found, revision, report), revision
+
+
+def _kept(tools: Tools, due: Due, found: Learnt, revision: str, report: LearnReport) -> Kept | None:
+    """What was learnt, clean, as the queue keeps it."""
     candidates = [
         {
             "quote": each.quote, "default": each.default, "turn": each.turn, "score": each.score, "reasons": list(each.reasons),
@@ -211,7 +258,7 @@ def extract_of(tools: Tools, due: Due, listed: Listed, report: LearnReport) -> K
         rollout_summary=clean(tools.scanner, raw.rollout_summary(extract)) if extract else "",
         slug=extract.slug if extract else None,
     )
-    return Kept(written=written, revision=due.revision, made=tools.clock(), selected="", candidates=told)
+    return Kept(written=written, revision=revision, made=tools.clock(), selected="", candidates=told)
 
 
 def _within(turns: Sequence[Turn], most: int) -> list[Turn]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
 from byheart.flows.learning import extracting, inbox, publishing, reading, shelf, taking_away
+from byheart.flows.learning.asking import Asking
 from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
 from byheart.learners.offline.extracting import LEARNER
 from byheart.policies import selection
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from byheart.domain.learning import Kept, LearningQueue, LearningSettings
+    from byheart.domain.models import Models
     from byheart.domain.results import Receipt
     from byheart.flows.desk import Desk
     from byheart.flows.learning.inbox import Question
@@ -62,10 +65,12 @@ class Learning:
         is_gone: Callable[[str], bool | None],
         cleared_after: Callable[[str], float | None],
         crew: Callable[[int], Callable[[], None]] | None = None,
+        models: Models | None = None,
     ) -> None:
         self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
         self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
         self._here, self._crew = desk.project.id, crew
+        self._asking = Asking(models, desk.scanner) if models else None
 
     def at(self, name: str | None) -> Learning:
         """Learning as seen from another project, by its id or its name; what nobody learnt from is told."""
@@ -78,16 +83,7 @@ class Learning:
             raise BadInput(
                 f"{name!r} {'fits several projects' if fitting else 'is no project that was learnt from'}; known: {choices}"
             )
-        other = Learning(
-            self._desk,
-            self._home,
-            self._sessions,
-            self._queue,
-            self._settings,
-            self._chosen,
-            self._is_gone,
-            self._cleared_after,
-        )
+        other = copy(self)
         other._here = fitting[0]
         return other
 
@@ -129,6 +125,8 @@ class Learning:
                 gone = self._let_go(plan, wanted)
                 for project in sorted(touched | set(gone) | self._behind(wanted)):
                     report.projects.append(self._consolidated(project, gone.get(project, ())))
+        if self._asking:
+            report.asked, report.model = self._asking.asked, self._asking.told()
         report.seconds = round(time.monotonic() - began, 2)
         return report
 
@@ -158,6 +156,8 @@ class Learning:
             clock=self._desk.clock,
             is_forgotten=lambda thread: thread in forgotten,
             is_line_forgotten=cache(lambda project: forgotten_lines(self._shelf(project))),
+            own_folder=self._home,
+            asking=self._asking,
         )
 
     def _is_wanted(self, project: str, wanted: Wanted) -> bool:
@@ -173,7 +173,7 @@ class Learning:
         ):
             # Made from the same, but not there, or not all of it.
             self._queue.retry(CONSOLIDATE, project)
-        order = Order(forgets=bool(gone), gone=tuple(gone), force=force)
+        order = Order(forgets=bool(gone), gone=tuple(gone), force=force, asking=self._asking)
         return consolidate(own, self._queue, self._settings, order)
 
     def _revision(self, own: Shelf) -> str:
@@ -185,7 +185,8 @@ class Learning:
         told = [f"{text}\x1f{file}" for text, file in shelf.notes(own)]
         told += [files.stamp(root.own("forgotten.ndjson")) for root in own.desk.roots.values()]
         day = f"{self._desk.clock():%Y-%m-%d}" if kept else ""
-        return short_digest(LEARNER, day, *kept, *told)
+        model = self._asking.models.consolidating.id if self._asking else ""
+        return short_digest(LEARNER, model, day, *kept, *told)
 
     def _behind(self, wanted: Wanted) -> set[str]:
         """Projects whose handbook is made from something else than there is now, or was left half-written."""
@@ -258,7 +259,7 @@ class Learning:
         fresh: dict[str, dict[str, Kept]] = {}
         chosen = plan.due if within.most is None else plan.due[: within.most]
         for due, listed in chosen:
-            kept = extracting.extract_of(tools, due, listed, report)
+            kept, _ = extracting.extract_of(tools, due, listed, report, dry=True)
             if kept is None:
                 report.nothing += 1
                 continue
@@ -431,7 +432,7 @@ class Learning:
         with self._queue.working():
             self._queue.touch(own.project, self._revision(own))
             self._queue.retry(CONSOLIDATE, own.project)
-            return consolidate(own, self._queue, self._settings, Order(force=force))
+            return consolidate(own, self._queue, self._settings, Order(force=force, asking=self._asking))
 
     def enqueue(self, project: str | None = None) -> int:
         """Have a project's sessions learnt from anew at the next run, and its handbook made anew; how many sessions."""

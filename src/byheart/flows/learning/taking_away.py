@@ -11,6 +11,7 @@ from byheart.domain.handbook import MEMORY, RAW, ROLLOUTS, SKILLS
 from byheart.domain.records import Scope
 from byheart.flows import ledger
 from byheart.flows.learning import inbox, indexed, publishing, shelf
+from byheart.flows.learning.asking import WORDING
 from byheart.policies import forgetting
 from byheart.policies.forgetting import Tombstone
 from byheart.text.likeness import normalised
@@ -35,6 +36,7 @@ def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
             shelf.STATE,
             publishing.UNDER_WAY,
             inbox.INBOX,
+            WORDING,
             *(f"{shelf.BASELINE}/{name}" for name in (*shelf.MAIN, RAW)),
         )
         for name in (*kept, *(f"{publishing.BACKUP}/{each}" for each in publishing.backups(own))):

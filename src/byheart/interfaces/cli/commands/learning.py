@@ -117,6 +117,11 @@ def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
     frame.say(
         f"{report.sessions} sessions looked at in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} taught nothing"
     )
+    if report.asked or report.model:
+        fell = f", {report.unproved} of its lines thrown away as nothing spoke for them" if report.unproved else ""
+        frame.say(f"  the model was asked {report.asked} time{'s' if report.asked != 1 else ''}{fell}")
+    if report.model:
+        frame.note(f"byheart: {visible(report.model)}")
     for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1]):
         frame.say(f"  {times} skipped: {reason}")
     for key, error in report.failed:
