@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 
 
 def main() -> int:
     """Run the command line and give its exit code."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["hook"]:
+        # A session waits for it: nothing else is loaded.
+        from byheart.interfaces.hooks.fast import main as hook
+
+        return hook(arguments[1:])
+    import gc
+
     # A command lives for a moment: collecting cycles costs it more than it frees.
     gc.disable()
     from byheart.interfaces.cli.app import run
 
-    return run(sys.argv[1:])
+    return run(arguments)
 
 
 if __name__ == "__main__":

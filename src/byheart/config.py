@@ -16,6 +16,7 @@ from byheart.domain.limits import Limits
 from byheart.domain.values import dataclass, fields
 
 if TYPE_CHECKING:
+    from byheart.domain.brief import BriefSettings
     from byheart.domain.learning import LearningSettings
     from byheart.domain.sessions import Caps
 
@@ -143,9 +144,15 @@ KEYS: dict[str, Rule] = {
     "learning.consolidate_model": Rule(kind=str, form="a model's name"),
     "learning.model_seconds": Rule(kind=float, least=1, most=3_600),
     "learning.model_input_tokens": Rule(kind=int, least=4_000, most=2_000_000),
+    "brief.characters": Rule(kind=int, least=1_000, most=1_000_000, narrow="lower"),
+    "brief.tokens": Rule(kind=int, least=200, most=200_000, narrow="lower"),
+    "brief.on_prompt": Rule(kind=bool, narrow="off"),
+    "brief.on_tool": Rule(kind=bool, narrow="off"),
+    "brief.seconds": Rule(kind=float, least=0.1, most=30),
     "output.color": Rule(kind=str, choices=("auto", "always", "never")),
 }
 _LEARNING = tuple(key.partition(".")[2] for key in KEYS if key.startswith("learning."))
+_BRIEF = tuple(key.partition(".")[2] for key in KEYS if key.startswith("brief."))
 _JOURNAL = tuple(each.name for each in fields(JournalSettings))
 
 
@@ -176,6 +183,12 @@ class Config:
         from byheart.domain.learning import LearningSettings
 
         return LearningSettings(**{name: self.values[f"learning.{name}"] for name in _LEARNING})  # type: ignore[arg-type]
+
+    @property
+    def brief(self) -> BriefSettings:
+        from byheart.domain.brief import BriefSettings
+
+        return BriefSettings(**{name: self.values[f"brief.{name}"] for name in _BRIEF})  # type: ignore[arg-type]
 
     @property
     def journal(self) -> JournalSettings:

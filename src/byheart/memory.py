@@ -93,6 +93,8 @@ class Memory:
         from byheart.flows import forget, indexing
 
         receipt = forget.forget(self._desk, selector, scope, reason)
+        # Somebody may have prepared one while the text was still there.
+        self._desk.drop_briefs()
         indexing.caught_up(self._desk)
         return receipt
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart import config as settings
 from byheart.adapters import projects
+from byheart.adapters.cards import cardfiles as cards
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.config import KEYS
@@ -149,6 +150,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         journal=config.journal,
         zone=_zone(around, config),
         cabinet=_cabinet(around, config, home, disk),
+        drop_briefs=lambda: cards.drop(home),
     )
     usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
     chosen = set(roots[Scope.LOCAL].documents.values())

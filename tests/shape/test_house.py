@@ -47,7 +47,7 @@ def test_broad_except_stands_only_at_the_boundary() -> None:
     found = [
         path.name for path in SOURCES if re.search(r"except (?:Base)?Exception\b", path.read_text(encoding="utf-8"))
     ]
-    assert set(found) <= {"app.py", "containment.py", "locks.py"}
+    assert set(found) <= {"app.py", "fast.py", "containment.py", "locks.py"}
 
 
 def test_files_are_opened_for_writing_only_by_the_adapter() -> None:
@@ -64,6 +64,9 @@ def test_files_are_opened_for_writing_only_by_the_adapter() -> None:
             "vectors.py",
             # Files that hold nothing: a worker is alive while it holds the lock on its own.
             "clock.py",
+            # What a hook keeps; it has no time for more.
+            "cardfiles.py",
+            "lease.py",
         ):
             continue
         assert not re.search(

@@ -7,6 +7,8 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from byheart.adapters.tops import MARKER as MARKER
+from byheart.adapters.tops import top_of
 from byheart.domain.roots import Project
 from byheart.text.patterns import deferred
 from byheart.text.slugs import short_digest, slug
@@ -14,7 +16,6 @@ from byheart.text.slugs import short_digest, slug
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MARKER = ".byheart.toml"
 _SECTION = deferred(r'^\s*\[\s*remote\s+"([^"]*)"\s*\](.*)', re.IGNORECASE)
 _URL = deferred(r"^\s*url\s*=\s*(.*?)\s*(?:[#;].*)?$", re.IGNORECASE)
 _SCP = deferred(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
@@ -32,7 +33,7 @@ def find(folder: str, known: Callable[[str], bool]) -> Project:
     before it got a remote keeps it. `known` says whether an identity has memory already.
     """
     start = os.path.realpath(folder)
-    top = _top(start)
+    top = top_of(start)
     if top is None:
         return Project(
             id=_named(start, short_digest("path", start)), name=os.path.basename(start) or "root", folder=start
@@ -74,31 +75,6 @@ def common_name(top: str, common: str | None) -> str:
 def _named(path: str, digest: str) -> str:
     name = os.path.basename(path.rstrip("/")) or "root"
     return f"{slug(name.removesuffix('.git'), most=32)}-{digest}"
-
-
-def _top(start: str) -> str | None:
-    """The nearest folder upwards that holds a `.git`, or a project file of ours."""
-    current = start
-    while True:
-        if os.path.lexists(os.path.join(current, ".git")):
-            return current
-        if os.path.isfile(os.path.join(current, MARKER)) and not _inside_git(current):
-            return current
-        parent = os.path.dirname(current)
-        if parent == current:
-            return None
-        current = parent
-
-
-def _inside_git(folder: str) -> bool:
-    current = os.path.dirname(folder)
-    while True:
-        if os.path.lexists(os.path.join(current, ".git")):
-            return True
-        parent = os.path.dirname(current)
-        if parent == current:
-            return False
-        current = parent
 
 
 def _common(top: str) -> str | None:

@@ -60,6 +60,8 @@ class Desk:
     journal: JournalSettings
     zone: tzinfo | None
     cabinet: Callable[[], Cabinet]
+    # Takes away what was prepared for sessions, and what is kept of what they were told.
+    drop_briefs: Callable[[], None]
 
     def most_bytes(self, name: str) -> int | None:
         """The largest file of a format that is read; None is the general limit."""

@@ -214,6 +214,8 @@ def tombstones(desk: Desk) -> list[Tombstone]:
 def bury(desk: Desk, root: Root, tombstone: Tombstone) -> None:
     """Add a tombstone; on disk before the record goes, so that no crash lets it be learnt again."""
     desk.files.append(root.own(FORGOTTEN), _line(asdict(tombstone)), None)
+    # What was prepared for sessions may hold it.
+    desk.drop_briefs()
 
 
 def backup_name(desk: Desk, place: Place) -> str:

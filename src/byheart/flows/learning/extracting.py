@@ -60,8 +60,15 @@ class Plan:
     present: dict[str, Listed]
 
 
-def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: Callable[[str], bool]) -> Plan:
-    """Look through all sessions; those that are not due are counted with the reason."""
+def planned(
+    tools: Tools,
+    within: selection.Bounds,
+    report: LearnReport,
+    only: Callable[[str], bool],
+    ended: frozenset[str] = frozenset(),
+) -> Plan:
+    """Look through all sessions; those that are not due are counted with the reason. Of those in `ended`, by id or by file, it
+    is known that they are over."""
     from byheart.domain.sessions import Which
 
     now = tools.clock()
@@ -75,6 +82,7 @@ def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: C
         if not only(listed.session.project or ""):
             continue
         report.sessions += 1
+        is_over = listed.session.id in ended or listed.session.path in ended
         learnt_of = known.get(thread, "")
         is_known = selection.without_mark(learnt_of) == selection.revision(listed, LEARNER)
         mark = asks.mark(listed) if not is_known or "+" not in learnt_of else ""
@@ -83,7 +91,13 @@ def planned(tools: Tools, within: selection.Bounds, report: LearnReport, only: C
             if tools.is_forgotten(thread)
             else Skip.OWN
             if _is_own(listed, tools.own_folder)
-            else selection.reason_against(listed, within, now, is_active=listed.active, is_known=is_known and not mark)
+            else selection.reason_against(
+                listed,
+                replace(within, idle=None) if is_over else within,
+                now,
+                is_active=listed.active and not is_over,
+                is_known=is_known and not mark,
+            )
         )
         if reason is not None:
             report.skip(reason)

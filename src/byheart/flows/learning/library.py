@@ -14,14 +14,15 @@ from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, Jo
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
-from byheart.flows.learning import extracting, inbox, publishing, reading, shelf, taking_away
+from byheart.flows.brief import addresses
+from byheart.flows.learning import accounts, extracting, inbox, publishing, shelf, taking_away
 from byheart.flows.learning.asking import Asking
 from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
 from byheart.learners.offline.extracting import LEARNER
 from byheart.policies import selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from byheart.domain.learning import Kept, LearningQueue, LearningSettings
     from byheart.domain.models import Models
@@ -47,6 +48,8 @@ class Wanted:
     forgets_gone: bool = False
     # Only extract, as one of several that do; whoever started it does the rest.
     is_hand: bool = False
+    # Sessions that their agent said have ended, by id or by file: nobody need wait to see whether they go on.
+    ended: frozenset[str] = frozenset()
 
 
 class Learning:
@@ -106,7 +109,7 @@ class Learning:
         tools = self._tools()
         for project in self._known_projects():
             self._restore(project)
-        plan = extracting.planned(tools, within, report, lambda project: self._is_wanted(project, wanted))
+        plan = extracting.planned(tools, within, report, lambda project: self._is_wanted(project, wanted), wanted.ended)
         if titled:
             titled("learning")
         if wanted.dry:
@@ -174,7 +177,10 @@ class Learning:
             # Made from the same, but not there, or not all of it.
             self._queue.retry(CONSOLIDATE, project)
         order = Order(forgets=bool(gone), gone=tuple(gone), force=force, asking=self._asking)
-        return consolidate(own, self._queue, self._settings, order)
+        done = consolidate(own, self._queue, self._settings, order)
+        if gone:
+            self._desk.drop_briefs()
+        return done
 
     def _revision(self, own: Shelf) -> str:
         """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
@@ -281,16 +287,16 @@ class Learning:
     def _shelf(self, project: str) -> Shelf:
         return shelf.shelf_of(self._desk, self._home, project)
 
-    def payload(self, project: str | None = None) -> reading.Payload | None:
-        """What a session of this project is handed."""
-        return reading.payload(self.shelf(project), self._settings.summary_tokens)
-
     def read(self, address: str, project: str | None = None) -> str:
         """What a memory:// address names; it counts as a use."""
         own = self.shelf(project)
-        text = reading.read(own, address)
+        text = addresses.read(own.desk, own, address)
         self._note_use(own, address)
         return text
+
+    def count_briefed(self, sent: Sequence[Mapping[str, object]]) -> None:
+        """Count what sessions were told as a use of where it comes from."""
+        accounts.count_briefed(self._desk, Place(self._home, "state/counted.txt"), self._queue, sent)
 
     def _note_use(self, own: Shelf, address: str) -> None:
         stem = address.rpartition("/")[2].removesuffix(".md")
@@ -326,24 +332,7 @@ class Learning:
 
     def stats(self, project: str | None = None) -> dict[str, object]:
         """What memory holds of a project, and what waits."""
-        own = self.shelf(project)
-        found, _ = shelf.texts(self._desk.files, own.folder)
-        kept = self._queue.extracts(own.project)
-        jobs = list(self._queue.jobs(own.project))
-        return {
-            "project": own.project,
-            "folder": str(own.folder),
-            "files": len(found),
-            "bytes": sum(len(text.encode("utf-8", "surrogatepass")) for text in found.values()),
-            "groups": found.get("MEMORY.md", "").count("# Task Group:"),
-            "skills": sum(path.endswith("/SKILL.md") for path in found),
-            "extracts": sum(bool(each.written.raw_memory) for each in kept),
-            "archived": sum(each.archived for each in kept),
-            "uses": sum(each.written.uses for each in kept),
-            "inbox": len(inbox.waiting(own)),
-            "jobs": {state.value: sum(job.state is state for job in jobs) for state in JobState},
-            "backups": len(publishing.backups(own)),
-        }
+        return accounts.stats(self.shelf(project), self._queue)
 
     def diagnose(self, project: str | None = None) -> list[tuple[str, str]]:
         """How learning stands for a project, in words: what would stop it, and what to do."""

@@ -43,6 +43,7 @@ def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
             publishing.removed(files, own.root.own(name))
     for folder in (SKILLS, ROLLOUTS, shelf.ARCHIVE):
         files.prune(own.place(folder))
+    own.desk.drop_briefs()
     return queue.clear(own.project), gone
 
 

@@ -58,14 +58,19 @@ class Call:
 call = Call()
 
 
-def opened(*, upkeep: bool = True) -> Opened:
-    """The memory of the folder this command runs in. Upkeep that is due is started when the command is done."""
+def opened(*, upkeep: bool = True, writes: bool = False) -> Opened:
+    """The memory of the folder this command runs in. Upkeep that is due is started when the command is done; where it writes,
+    what sessions are told is made ready again."""
     # Here, so that help, completion and version do not wait for it.
     from byheart.machine import start_upkeep
     from byheart.wiring import open_memory
 
     around = surroundings()
     found = open_memory(around)
+    if writes:
+        from byheart import briefs
+
+        call.at_end.append(lambda: briefs.after_write(found, around))
     if upkeep:
         call.at_end.append(lambda: start_upkeep(found, around))
     return found

@@ -12,6 +12,8 @@ from byheart.interfaces.cli import frame
 # name → module, in the order help shows them.
 COMMANDS = {
     "init": "keeping",
+    "brief": "briefing",
+    "why": "briefing",
     "remember": "writing",
     "recall": "looking",
     "forget": "writing",
@@ -31,6 +33,7 @@ COMMANDS = {
     "learn": "learning",
     "inbox": "learning",
     "jobs": "learning",
+    "work": "learning",
     "memory": "memory",
     "sessions": "sessions",
     "how": "sessions",

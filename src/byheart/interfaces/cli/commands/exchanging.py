@@ -35,7 +35,7 @@ def import_(
 ) -> int:
     """Store the memories of another file: memories.md, any generation of memories.ndjson, a journal, sentences, or an
     export."""
-    opened = frame.opened()
+    opened = frame.opened(writes=True)
     done = opened.memory.import_(
         place_of(file, frame.folder()),
         fmt=fmt,

@@ -93,6 +93,10 @@ def learn(
     )
     report = machine.learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
     opened.memory.caught_up()
+    if not dry_run and not hand:
+        from byheart import briefs
+
+        briefs.refresh(around)
     if as_object:
         frame.put(report)
     else:
@@ -336,3 +340,20 @@ def _one(job: JobView, as_object: bool) -> None:
     ]  # fmt: skip
     for line in table([(name, visible(value)) for name, value in rows]):
         frame.say(line)
+
+
+@click.command(hidden=True, epilog=frame.examples("byheart work"))
+@options.json_option
+def work(as_object: bool) -> int:
+    """Learn from what is due and make briefs ready, as hooks have it done; nothing where somebody is at it."""
+    from byheart import worker
+
+    done = worker.work(frame.surroundings())
+    if as_object:
+        frame.put(done)
+    else:
+        busy = "somebody is at it; " if done.was_busy else ""
+        frame.say(f"{busy}{len(done.learnt)} sessions learnt from, {done.noted} noted, {done.cards} briefs ready")
+    for problem in done.problems:
+        frame.note(f"byheart: {visible(problem)}")
+    return 4 if done.was_busy else 0

@@ -37,16 +37,21 @@ def memory() -> None:
 @options.json_option
 def view(project: str | None, as_object: bool) -> int:
     """Show what a session of this project is handed."""
-    every = _chosen(project)
-    found = every.payload()
+    from byheart import briefs
+
+    opened = frame.opened(upkeep=False)
+    around = frame.surroundings()
+    found = briefs.brief_of(opened, around, _chosen(project).shelf()) if project else briefs.brief(opened, around)
     if as_object:
         frame.put(found)
-    elif found:
+    elif found and found.text:
         frame.page(found.text.rstrip("\n"))
-        frame.note(f"{found.tokens:,} tokens{f', {found.left_out} lines did not fit' if found.left_out else ''}")
-    if found is None:
+        frame.note(
+            f"{found.tokens:,} tokens, {len(found.told)} lines, {len(found.left_out)} left out (byheart brief --explain)"
+        )
+    if found is None or not found.text:
         frame.note("byheart: nothing was learnt of this project yet; byheart learn does it")
-    return 0 if found else 1
+    return 0 if found and found.text else 1
 
 
 @memory.command(

@@ -91,7 +91,7 @@ def remember(
         source=source,
         given=given,
     )
-    opened = frame.opened()
+    opened = frame.opened(writes=True)
     if dry_run:
         _judged(opened.memory.judge(request), as_object)
         return
@@ -148,7 +148,7 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     SELECTOR is a handle, a key, or the whole text, of a notebook's memory or of a line that was learnt. If it fits several memories, nothing is changed and they are listed.
     The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
     """
-    opened = frame.opened()
+    opened = frame.opened(writes=True)
     where = frame.scope_of(scope)
     try:
         hit = opened.memory.find(selector, scope=where)
@@ -177,7 +177,7 @@ def _forgot_learnt(selector: str, yes: bool, as_object: bool) -> bool:
     """Forget a line of this project's handbook, if that is what is meant."""
     from byheart import machine
 
-    opened = frame.opened(upkeep=False)
+    opened = frame.opened(upkeep=False, writes=True)
     if not machine.has_handbook(opened):
         return False
     learning = machine.learning(opened, frame.surroundings())
@@ -201,7 +201,7 @@ def _forgot_learnt(selector: str, yes: bool, as_object: bool) -> bool:
 @options.json_option
 def confirm(selector: str, scope: str | None, as_object: bool) -> None:
     """Say that a memory is right: high confidence, no longer waiting for confirmation."""
-    receipt = frame.opened().memory.confirm(selector, scope=frame.scope_of(scope))
+    receipt = frame.opened(writes=True).memory.confirm(selector, scope=frame.scope_of(scope))
     if as_object:
         frame.put(receipt)
     else:
@@ -217,7 +217,7 @@ def confirm(selector: str, scope: str | None, as_object: bool) -> None:
 @options.json_option
 def settings(name: str | None, state: str | None, scope: str | None, as_object: bool) -> None:
     """Show the notebook's switches and the configuration, or turn a switch on or off."""
-    opened = frame.opened()
+    opened = frame.opened(writes=True)
     where = frame.scope_of(scope) or Scope.LOCAL
     if name and state:
         receipt = opened.memory.switch(name, on=state == "on", scope=where)
@@ -256,7 +256,7 @@ def undo(receipt: str | None, scope: str | None, as_object: bool) -> None:
 
     If the file has not changed since, it gets its old bytes back; if it has, only this change is taken back.
     """
-    done = frame.opened().memory.undo(receipt, scope=frame.scope_of(scope))
+    done = frame.opened(writes=True).memory.undo(receipt, scope=frame.scope_of(scope))
     if as_object:
         frame.put(done)
     else:

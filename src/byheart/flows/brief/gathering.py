@@ -1,0 +1,187 @@
+"""What each notebook has to tell a session, as lines with their addresses."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from byheart.dialects.handbook.memory import core_of
+from byheart.dialects.handbook.phrases import signal_of
+from byheart.dialects.handbook.summary import INDEX, PREFERENCES, TIPS
+from byheart.domain.brief import BriefLine, BriefSection
+from byheart.domain.errors import ByheartError
+from byheart.domain.handbook import NOTHING_YET, SUMMARY
+from byheart.domain.records import Scope
+from byheart.flows.desk import PROFILE, RULES
+from byheart.text.likeness import content_words, normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from byheart.flows.desk import Desk
+    from byheart.flows.learning.shelf import Shelf
+
+_BOTH = (Scope.LOCAL, Scope.GLOBAL)
+_CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>, in \d+ sessions)?\)\s*$")
+_TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
+_DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
+_LONG, _TOPIC_LENGTH = 320, 260
+_NOTHING_MORE = "nothing beyond what its tasks say"
+_SEARCH = "Search MEMORY.md for a file"
+
+
+def profile(desk: Desk) -> BriefSection:
+    """The Active Profile."""
+    from byheart.flows import overview
+
+    section = BriefSection(name="profile", title="What the user wants", share=0.2)
+    section.sources = [str(root.documents[PROFILE]) for root in desk.roots.values()]
+    view = overview.profile(desk, _BOTH)
+    section.notes += view.notes
+    for hit in view.bullets:
+        record = hit.record
+        # A key says what a value is about, unless the value is a sentence.
+        text = f"{record.key}: {record.text}" if record.key and len(content_words(record.text)) < 5 else record.text
+        why = f"{hit.scope.value} profile, {record.confidence.value if record.confidence else 'medium'} confidence"
+        section.lines.append(BriefLine(text=text, address=f"memory://profile#{hit.id}", why=why))
+    section.left_out += [(name, "memory://profile", why) for name, why in view.left_out]
+    return section
+
+
+def rules(desk: Desk) -> BriefSection:
+    """The rules that come first: the project's own, then those for all projects."""
+    from byheart.flows import overview
+
+    section = BriefSection(name="rules", title="Rules", share=0.14)
+    section.sources = [str(root.documents[name]) for root in desk.roots.values() for name in (RULES, PROFILE)]
+    found = overview.rules(desk, _BOTH)
+    for hit in found.hits:
+        why = f"{hit.scope.value} {hit.record.kind.value}, weight {hit.record.weight or 1}"
+        section.lines.append(BriefLine(text=hit.record.text, address=f"memory://rules#{hit.id}", why=why))
+    section.notes += [each.message for each in found.problems if each.rule == "left-out"]
+    return section
+
+
+def handbook(shelf: Shelf) -> list[BriefSection]:
+    """What sessions taught: what the user asked for, how things are done, and where the rest is."""
+    place = shelf.place(SUMMARY)
+    wishes = BriefSection(name="wishes", title="What the user asked for in earlier sessions", share=0.24)
+    tips = BriefSection(name="tips", title="How things are done here", share=0.18)
+    index = BriefSection(name="index", title="Where to look in memory://root/MEMORY.md", share=0.14)
+    found = [wishes, tips, index]
+    for each in found:
+        each.sources = [str(place)]
+    text = shelf.desk.files.read(place).text or ""
+    if NOTHING_YET in text:
+        return found
+    for title, number, line, details in _entries(text):
+        address = f"memory://root#{number}"
+        if title == PREFERENCES:
+            wishes.lines.append(BriefLine(text=_wish(line), address=address, why=_why_wish(line)))
+        elif title == TIPS and not line.startswith(_SEARCH):
+            tips.lines.append(BriefLine(text=line, address=address, why=_why_tip(line)))
+        elif title == INDEX and (topic := _TOPIC.match(f"- {line}")):
+            learnings = details.get("learnings", "")
+            more = f"; {learnings}" if learnings and learnings != _NOTHING_MORE else ""
+            told = f"{topic['label']}: {topic['words']}{more}"
+            index.lines.append(BriefLine(text=told[:_TOPIC_LENGTH], address=address, why="a block of MEMORY.md, the newest first"))  # fmt: skip
+    return found
+
+
+def _entries(text: str) -> Iterator[tuple[str, int, str, dict[str, str]]]:
+    """The bullets of a summary: their section, line number, text, and what stands indented below them."""
+    title = ""
+    held: tuple[str, int, str, dict[str, str]] | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if held and (detail := _DETAIL.match(line)):
+            held[3][detail["name"]] = detail["value"]
+            continue
+        if held:
+            yield held
+            held = None
+        if line.startswith("## "):
+            title = line[3:].strip()
+        elif line.startswith("- ") and line[2:].strip():
+            held = (title, number, line[2:].strip(), {})
+    if held:
+        yield held
+
+
+def _wish(line: str) -> str:
+    """A preference as an agent needs it: what to do, then the words it comes from where those say more."""
+    core = core_of(line)
+    parts = signal_of(_CITE.sub("", core))
+    if parts is None:
+        return _CITE.sub("", line)
+    default, quote = parts["default"], parts["quote"]
+    if normalised(default) in normalised(quote) or "(inferred)" in default or len(quote) > _LONG // 2:
+        return f"when {parts['situation']}: {default}" if "(inferred)" in default else default
+    return f'{default} (the user {parts["manner"]}: "{quote}")'
+
+
+def _why_wish(line: str) -> str:
+    cite = _CITE.search(line)
+    times = (cite["times"] or "") if cite else ""
+    return f"said by the user{times} ({cite['cite']})" if cite else "a preference of the summary"
+
+
+def _why_tip(line: str) -> str:
+    if line.startswith("[ad-hoc note]"):
+        return "a note that somebody wrote"
+    return "a procedure that repeats" if line.startswith("Related skill") else "worked in several sessions"
+
+
+def journal(desk: Desk) -> BriefSection:
+    """The newest and weightiest of the journal."""
+    from byheart.flows.journal.context import session_context
+    from byheart.flows.journal.shelf import local_day, shelf_of
+
+    section = BriefSection(name="journal", title="Journal", share=0.14)
+    today = local_day(desk, desk.clock())
+    for root in desk.roots.values():
+        shelf = shelf_of(desk, root)
+        days = [shelf.daily(today + timedelta(days=offset)) for offset in (-1, 0)]
+        section.sources += [str(each) for each in (shelf.memory, shelf.user, shelf.long_memory, *days)]
+    if not any(desk.files.size(shelf_of(desk, root).memory) for root in desk.roots.values()):
+        # A session that is told of nothing needs no file for it.
+        return section
+    try:
+        told = session_context(desk)
+    except ByheartError as error:
+        section.notes.append(f"journal: {error}")
+        return section
+    section.notes += told.notes
+    # The newest day first, and of a day its last line first: what was cut off is what is oldest.
+    for part in reversed(told.sections):
+        name = part.label.partition(" (")[0].casefold()
+        address = f"memory://journal/{part.day.isoformat()}" if part.day else f"memory://journal/{(part.path or '').rsplit('/', 1)[-1].removesuffix('.md')}"  # fmt: skip
+        for line in reversed([each for each in part.text.split("\n") if each.strip() and not each.startswith("#")]):
+            section.lines.append(BriefLine(text=line.strip().removeprefix("- "), address=address, why=name))
+    section.left_out += [
+        (f"{count} {name}", "memory://journal", "the journal's own cap") for name, count in told.left_out
+    ]
+    return section
+
+
+def related(desk: Desk, hint: str) -> BriefSection:
+    """What memory holds about this very work: experiences, and records that fit well."""
+    from byheart.flows import experiences, recalling
+
+    section = BriefSection(name="related", title="About this work", share=0.16)
+    if desk.journal.experience_store_enabled:
+        try:
+            for each in experiences.asked(desk, hint, list(desk.roots), 3):
+                section.lines.append(BriefLine(text=each.text, address=f"memory://experiences#{each.id}", why=f"an experience that fits {hint[:60]!r}"))  # fmt: skip
+        except ByheartError as error:
+            section.notes.append(f"experiences: {error}")
+    wanted = set(content_words(hint))
+    for hit in recalling.recall(desk, hint, _BOTH, 6).hits:
+        share = len(wanted & set(content_words(f"{hit.record.key or ''} {hit.record.text}")))
+        # A word in common is chance; two, or half of a short question, are not.
+        if share >= 2 or (len(wanted) <= 2 and share):
+            section.lines.append(BriefLine(text=hit.record.text, address=f"memory://{_NAMES.get(hit.dialect, hit.dialect)}#{hit.id}", why=f"fits {hint[:60]!r}"))  # fmt: skip
+    return section
+
+
+_NAMES = {PROFILE: "profile", RULES: "rules", "handbook": "root/MEMORY.md"}

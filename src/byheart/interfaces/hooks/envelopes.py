@@ -1,0 +1,49 @@
+"""How each agent wants to be told something by a hook. Nothing here imports anything."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+START, PROMPT, TOOL, COMPACT, STOP, END = "session-start", "prompt", "pre-tool", "pre-compact", "stop", "session-end"
+EVENTS = (START, PROMPT, TOOL, COMPACT, STOP, END)
+# Agents that want an object with the event's name in it, and what they call our events.
+_NAMED = {
+    "claude-code": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
+    "codex": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
+    "gemini-cli": {START: "SessionStart", PROMPT: "BeforeAgent", TOOL: "BeforeTool"},
+    "qwen-code": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
+}
+# Agents that want one key with the text.
+_KEYED = {"copilot-cli": "additionalContext", "cursor": "additional_context"}
+# Extensions of ours that take the text as it is.
+_PLAIN = ("pi", "oh-my-pi", "opencode", "openclaw", "text")
+CLIENTS = (*_NAMED, *_KEYED, *_PLAIN)
+# Those that hand their model no more than the beginning of a long text.
+_NARROW = ("claude-code", "codex", "cursor")
+
+
+def envelope(client: str, event: str, told: dict[str, Any], text: str) -> dict[str, Any] | str:
+    """A text as this agent takes it from a hook."""
+    if client in _NAMED:
+        name = told.get("hook_event_name")
+        event_name = name if isinstance(name, str) and name.isalnum() else _NAMED[client].get(event, "SessionStart")
+        return {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": text}}
+    if client in _KEYED:
+        return {_KEYED[client]: text}
+    return text
+
+
+def is_narrow(client: str) -> bool:
+    """Whether this agent cuts a long text."""
+    return client in _NARROW
+
+
+def words(told: dict[str, Any], *names: str) -> str:
+    """The first of these fields that holds a text: agents spell them differently."""
+    for name in names:
+        value = told.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""

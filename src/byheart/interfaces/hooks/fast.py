@@ -1,0 +1,228 @@
+"""The hook: reads a card, cuts it to size, prints it. Everything slower is somewhere else and is imported when it is needed.
+
+A test holds the list of what this may import: a session waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from byheart.adapters.cards import cardfiles
+from byheart.interfaces.hooks import envelopes
+from byheart.policies import assembling
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LARGEST = 8_000_000
+# How often work is looked for unasked, in seconds.
+_EVERY = 600
+
+
+class Call:
+    """One call of a hook: which agent, which moment, what it says, and where it stands."""
+
+    __slots__ = ("client", "environment", "event", "home", "room", "told")
+
+    def __init__(self, event: str, client: str, told: dict[str, Any], environment: dict[str, str], room: int) -> None:
+        self.event, self.client, self.told, self.environment, self.room = event, client, told, environment, room
+        self.home = cardfiles.home_of(environment)
+
+    @property
+    def cwd(self) -> str:
+        """The folder that the session is in."""
+        named = envelopes.words(self.told, "cwd", "workspace", "directory")
+        roots = self.told.get("workspace_roots")
+        if not named and isinstance(roots, list) and roots and isinstance(roots[0], str):
+            named = roots[0]
+        return named if named and os.path.isabs(named) and os.path.isdir(named) else os.getcwd()
+
+    @property
+    def session(self) -> str:
+        """The session's id, as the agent names it."""
+        return envelopes.words(self.told, "session_id", "sessionId", "conversation_id", "thread-id", "thread_id")
+
+
+def main(arguments: list[str]) -> int:
+    """Answer a hook. Whatever goes wrong, the session goes on: exit code 0, and at most a line that says so."""
+    if os.environ.get("BYHEART_CHILD"):
+        # byheart itself asked this agent something.
+        return 0
+    client = _after(arguments, "--client") or "text"
+    event = arguments[0] if arguments else ""
+    if event not in envelopes.EVENTS or client not in envelopes.CLIENTS:
+        known = f"events: {', '.join(envelopes.EVENTS)}; clients: {', '.join(envelopes.CLIENTS)}"
+        sys.stderr.write(f"byheart: a hook is called as byheart hook EVENT --client NAME; {known}\n")
+        return 2
+    room = _after(arguments, "--tokens")
+    told = _spoken(_after(arguments, "--payload"))
+    call = Call(event, client, told, dict(os.environ), int(room) if room.isdigit() else 0)
+    try:
+        text = _answer(call)
+    except Exception as error:  # noqa: BLE001 - a hook must never stop a session
+        text = f"(byheart: memory could not be read: {_plain(error)}; `byheart doctor` says more)"
+        if event != envelopes.START:
+            sys.stderr.write(text + "\n")
+            return 0
+    if text:
+        wrapped = envelopes.envelope(client, event, told, text)
+        out = wrapped if isinstance(wrapped, str) else json.dumps(wrapped)
+        sys.stdout.buffer.write(out.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def _plain(error: BaseException) -> str:
+    """An error in a few words, in one line, with nothing in it that could be taken for more."""
+    from byheart.interfaces.hooks import slow
+
+    return slow.safe(str(error) or type(error).__name__)
+
+
+def _after(arguments: list[str], name: str) -> str:
+    for place, each in enumerate(arguments):
+        if each == name:
+            return arguments[place + 1] if place + 1 < len(arguments) else ""
+        if each.startswith(f"{name}="):
+            return each[len(name) + 1 :]
+    return ""
+
+
+def _spoken(payload: str) -> dict[str, Any]:
+    """What the agent says about the moment: JSON on standard input, or as an argument."""
+    raw = payload.encode("utf-8", "replace") if payload else b""
+    if not raw and not sys.stdin.isatty():
+        raw = sys.stdin.buffer.read(_LARGEST)
+    try:
+        told = json.loads(raw) if raw.strip() else {}
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _answer(call: Call) -> str:
+    if not call.home:
+        return ""
+    if call.event == envelopes.START:
+        return start(call)
+    if call.event in (envelopes.PROMPT, envelopes.TOOL):
+        from byheart.interfaces.hooks import slow
+
+        return slow.during(call)
+    noted(call)
+    return ""
+
+
+def start(call: Call) -> str:
+    """What a session is told at its start; empty where there is nothing, or where it knows already."""
+    folder = cardfiles.folder_of(call.cwd)
+    card = cardfiles.read(call.home, folder)
+    late = False
+    if card is None or not _is_fresh(card, call.environment):
+        from byheart.interfaces.hooks import slow
+
+        card, late = slow.card(call, folder, card)
+        if card is None:
+            return ""
+    learn_now(call, card)
+    if card["off"]:
+        return ""
+    return told(call, card, late=late)
+
+
+def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
+    """A card as this session is told of it, kept for whoever asks why."""
+    settings = card["settings"]
+    head = (card["head"][0], card["head"][1])
+    sections = [
+        {**section, "lines": [assembling.checked(line, card["folder"], os.path.lexists) for line in section["lines"]]}
+        for section in card["sections"]
+    ]
+    most = call.room or settings["tokens"]
+    room = settings["characters"] if envelopes.is_narrow(call.client) and not call.room else most * 4
+    chosen, out = assembling.fitted(head, sections, room, most)
+    notes = [note for section in sections for note in section["notes"]]
+    if not chosen:
+        return f"(byheart: {notes[0]})" if notes else ""
+    if late:
+        notes.append("memory changed a moment ago; this is how it was before")
+    body = assembling.rendered(head[0], chosen, len(out), "")
+    digest = f"{len(body)}-{_sum(body)}"
+    before = cardfiles.sent(call.home, call.client, call.session) if call.session else None
+    if call.told.get("source") == "resume" and before is not None and before.get("digest") == digest:
+        return ""
+    delimiter = os.urandom(6).hex()
+    text = assembling.rendered(head[0], chosen, len(out), delimiter)
+    if notes:
+        text = f"{text}(byheart: {notes[0]})\n"
+    if call.session:
+        cardfiles.keep_sent(
+            call.home,
+            call.client,
+            call.session,
+            {
+                "session": call.session,
+                "client": call.client,
+                "project": card["project"],
+                "folder": card["folder"],
+                "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "digest": digest,
+                "characters": len(text),
+                "told": [[title, *line[:4]] for title, lines in chosen for line in lines],
+                "left_out": [[title, line[0], line[1], "there was no room"] for title, line in out]
+                + [[section["title"], *each] for section in sections for each in section["left_out"]],
+            },
+        )
+    return text
+
+
+def _sum(text: str) -> int:
+    import zlib
+
+    return zlib.crc32(text.encode("utf-8", "replace"))
+
+
+def _is_fresh(card: dict[str, Any], environment: dict[str, str]) -> bool:
+    if not cardfiles.holds(card, environment) or cardfiles.stale(card):
+        return False
+    if card["day"] == time.strftime("%Y-%m-%d"):
+        return True
+    # Another day has other daily logs; without a journal it is a day like any other.
+    return not any(section["name"] == "journal" and section["lines"] for section in card["sections"])
+
+
+def noted(call: Call) -> None:
+    """Note that a session ended, pauses or is about to be cut short; somebody will learn from it."""
+    cardfiles.note(
+        call.home,
+        {
+            "event": call.event,
+            "client": call.client,
+            "session": call.session,
+            "cwd": call.cwd,
+            "path": envelopes.words(call.told, "transcript_path", "transcriptPath"),
+            "at": int(time.time()),
+        },
+    )
+    card = cardfiles.read(call.home, cardfiles.folder_of(call.cwd))
+    if call.event != envelopes.STOP:
+        learn_now(call, card, at_once=True)
+
+
+def learn_now(call: Call, card: dict[str, Any] | None, *, at_once: bool = False) -> None:
+    """Have somebody learn, where the user wants that: at once when a session ended, else every now and then."""
+    if card is not None and not card["settings"]["learns"]:
+        return
+    mark = os.path.join(call.home, "state", "worker.lock")
+    try:
+        rested = time.time() - os.stat(mark).st_mtime
+    except OSError:
+        rested = _EVERY + 1
+    if at_once or rested > _EVERY:
+        from byheart.interfaces.hooks import slow
+
+        slow.spawn(call, is_known=card is not None)

@@ -1,0 +1,77 @@
+"""What of a card fits before a session, and in which words. Pure, and imported by a hook that has a few milliseconds.
+
+A section is a dict with `title`, `share` (its part of the room) and `lines`, each [text, address, tokens, why].
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+TAG = "byheart-memory"
+_FRAME = 220
+_FRAME_TOKENS = 90
+# Where in a line its files stand.
+_FILES = 4
+
+
+def fitted(
+    head: tuple[str, int], sections: Sequence[dict[str, Any]], characters: int, tokens: int
+) -> tuple[list[tuple[str, list[list[Any]]]], list[tuple[str, list[Any]]]]:
+    """The lines that fit, by section, and those that do not. Each section first has its share, from its first line on; what
+    room is left goes to the sections in their order, so that what matters most is cut last."""
+    room = characters - len(head[0]) - _FRAME
+    left = tokens - head[1] - _FRAME_TOKENS
+    taken: list[set[int]] = [set() for _ in sections]
+    for is_last in (False, True):
+        for place, section in enumerate(sections):
+            share = room if is_last else min(room, int((characters - _FRAME) * section["share"]))
+            for number, line in enumerate(section["lines"]):
+                if number in taken[place]:
+                    continue
+                size = _size(line) + (0 if taken[place] else len(section["title"]) + 5)
+                cost = line[2] + (0 if taken[place] else 8)
+                if size > share or size > room or cost > left:
+                    break
+                taken[place].add(number)
+                share -= size
+                room -= size
+                left -= cost
+    chosen = [
+        (section["title"], [line for number, line in enumerate(section["lines"]) if number in taken[place]])
+        for place, section in enumerate(sections)
+    ]
+    out = [
+        (section["title"], line)
+        for place, section in enumerate(sections)
+        for number, line in enumerate(section["lines"])
+        if number not in taken[place]
+    ]
+    return [each for each in chosen if each[1]], out
+
+
+def checked(line: list[Any], folder: str, exists: Callable[[str], bool]) -> list[Any]:
+    """A line that says so where a file it speaks of is gone."""
+    gone = [path for path in line[4] if not exists(f"{folder}/{path}")] if len(line) > _FILES else []
+    if not gone:
+        return line
+    note = f" (unverified: `{gone[0]}` is gone)"
+    return [line[0] + note, line[1], line[2] + len(note) // 3, f"{line[3]}; unverified", []]
+
+
+def _size(line: Sequence[Any]) -> int:
+    return len(line[0]) + len(line[1]) + 6
+
+
+def rendered(head: str, chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]], left_out: int, delimiter: str) -> str:
+    """A brief as a session reads it: data between marks that nobody could have known."""
+    lines = [f'<{TAG} id="{delimiter}">', head.rstrip("\n")]
+    for title, every in chosen:
+        lines += ["", f"## {title}"]
+        lines += [f"- {line[0]} [{line[1]}]" for line in every]
+    if left_out:
+        lines += ["", f"({left_out} more lines did not fit; memory://root has the project's.)"]
+    lines += [f"[end {delimiter}]", f"</{TAG}>"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,137 @@
+"""What hooks start: one worker, that learns from sessions that ended and makes briefs ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from byheart import worker
+from byheart.adapters.cards import cardfiles, lease
+from byheart.wiring import Surroundings
+from tests.brief.kit import hook
+from tests.learning.world import World, fixed
+
+
+def around(home: World) -> Surroundings:
+    return Surroundings(
+        folder=home.bench.project, environment=home.bench.environment, flags=home.bench.flags, clock=home.bench.clock
+    )
+
+
+def note(home: World, session: str, event: str = "session-end") -> None:
+    cardfiles.note(
+        home.bench.home, {"event": event, "client": "claude-code", "session": session, "cwd": home.bench.project}
+    )
+
+
+def recent(home: World) -> str:
+    """A session that ended five minutes ago."""
+    at = home.bench.clock.now - timedelta(minutes=30)
+    return home.session(
+        ("user", "Mend it. Always use zirconium here, never npm."), *fixed(), began=f"{at:%Y-%m-%dT%H:%M:%S}"
+    )
+
+
+def test_session_that_its_agent_ended_is_learnt_at_once(tmp_path: Path) -> None:
+    home = World(tmp_path, "learning.enabled=true")
+    session = recent(home)
+    assert worker.work(around(home)).learnt == [], "it may go on: twelve hours have to pass"
+    note(home, session)
+    done = worker.work(around(home))
+    assert done.learnt == [session] and done.noted == 1
+    assert "zirconium" in home.text("memory_summary.md")
+    assert not cardfiles.has_notes(home.bench.home)
+
+
+def test_pause_is_no_end(tmp_path: Path) -> None:
+    home = World(tmp_path, "learning.enabled=true")
+    session = recent(home)
+    note(home, session, "stop")
+    assert worker.work(around(home)).learnt == []
+    note(home, session, "pre-compact")
+    assert worker.work(around(home)).learnt == [session]
+
+
+def test_worker_learns_nothing_where_nobody_wants_it(tmp_path: Path) -> None:
+    home = World(tmp_path)
+    note(home, recent(home))
+    done = worker.work(around(home))
+    assert done.learnt == [] and "switched off" in done.problems[0]
+
+
+def test_one_worker_at_a_time(tmp_path: Path) -> None:
+    home = World(tmp_path, "learning.enabled=true")
+    note(home, recent(home))
+    with lease.held(f"{home.bench.home}/state/worker.lock") as ours:
+        assert ours
+        assert worker.work(around(home)).was_busy
+    assert worker.work(around(home)).learnt
+
+
+def test_what_was_briefed_counts_as_used_once(tmp_path: Path) -> None:
+    home = World(tmp_path, "learning.enabled=true", "learning.min_idle_hours=0")
+    session = recent(home)
+    worker.work(around(home))
+    line = ["What the user asked for", "use zirconium", "memory://root#7", 9, f"said by the user ({session[:8]}#1)"]
+    sent = {"session": "s", "client": "codex", "at": "2026-05-25T12:00:00Z", "told": [line]}
+    cardfiles.keep_sent(home.bench.home, "codex", "s", sent)
+    for _ in range(2):
+        worker.work(around(home))
+    uses = [kept.written.uses for kept in home.door()._queue.extracts(home.door().shelf().project)]
+    assert uses == [1]
+
+
+def test_end_of_a_session_starts_a_worker_that_learns(tmp_path: Path) -> None:
+    home = World(tmp_path, now=datetime.now(UTC))
+    Path(home.bench.home).mkdir(parents=True, exist_ok=True)
+    Path(home.bench.home, "config.toml").write_text('[learning]\nenabled = true\n[recall]\nembedder = "none"\n')
+    session = recent(home)
+    code, out, err = hook(home.bench, "session-end", session_id=session, cwd=home.bench.project)
+    assert (code, out, err) == (0, "", "")
+    deadline = time.monotonic() + 60
+    handbook = Path(home.bench.home).glob("projects/*/handbook/memory_summary.md")
+    while not any("zirconium" in path.read_text() for path in Path(home.bench.home).glob("projects/*/handbook/memory_summary.md")):  # fmt: skip
+        assert time.monotonic() < deadline, list(handbook)
+        time.sleep(0.2)
+
+
+def test_start_of_a_session_starts_a_worker_now_and_then(tmp_path: Path) -> None:
+    home = World(tmp_path, now=datetime.now(UTC))
+    Path(home.bench.home).mkdir(parents=True, exist_ok=True)
+    Path(home.bench.home, "config.toml").write_text('[learning]\nenabled = true\n[recall]\nembedder = "none"\n')
+    lock = Path(home.bench.home, "state", "worker.lock")
+    hook(home.bench, "session-start")
+    deadline = time.monotonic() + 60
+    while not lock.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    is_over = False
+    while not is_over:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+        with lease.held(str(lock)) as is_over:
+            pass
+    before = lock.stat().st_mtime_ns
+    hook(home.bench, "session-start")
+    time.sleep(1.0)
+    assert lock.stat().st_mtime_ns == before, "it has only just run"
+
+
+def test_workers_started_at_once_learn_once(tmp_path: Path) -> None:
+    home = World(tmp_path, now=datetime.now(UTC))
+    Path(home.bench.home).mkdir(parents=True, exist_ok=True)
+    Path(home.bench.home, "config.toml").write_text('[learning]\nenabled = true\n[recall]\nembedder = "none"\n')
+    session = recent(home)
+    note(home, session)
+    environment = {**os.environ, **home.bench.environment}
+    running = [
+        subprocess.Popen([sys.executable, "-m", "byheart", "work", "--json"], env=environment, cwd=home.bench.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]  # fmt: skip
+    told = [json.loads(each.communicate(timeout=90)[0]) for each in running]
+    assert sum(session in each["learnt"] for each in told) == 1
