@@ -135,6 +135,16 @@ def test_budget_is_kept_and_what_matters_is_cut_last(cli: Cli, bench: Bench) -> 
     assert "wish number 59" not in small["text"]
 
 
+def test_summary_has_a_limit_of_its_own(cli: Cli, bench: Bench) -> None:
+    handbook(
+        cli, bench, [f"wish number {n} is about the {n}th of many bells" for n in range(60)], ["Tests: `pytest -q`"]
+    )
+    found = json.loads(cli("--set", "learning.summary_tokens=300", "brief", "--json").out)
+    told = [line["tokens"] for line in found["told"] if "memory://root" in line["address"]]
+    assert 200 < sum(told) <= 300
+    assert any("only 300 tokens of the summary" in line["why"] for line in found["left_out"])
+
+
 def test_explain_says_why_each_line_is_in_and_why_others_are_not(cli: Cli, bench: Bench) -> None:
     cli("remember", "--key", "writing.tone", "concise")
     Path(bench.project, "AGENTS.md").write_text("# Rules\n\n- Always weigh the flour in grams, please.\n")
@@ -231,8 +241,8 @@ def test_forgotten_text_is_in_no_prepared_brief_and_no_record_of_one(cli: Cli, b
     held = [path for path in Path(bench.home).rglob("*") if path.is_file() and b"quagga" in path.read_bytes()]
     assert any("briefs" in str(path) for path in held) and any("sent" in str(path) for path in held)
     assert cli("forget", "tool.favourite", "--yes").code == 0
-    held = [str(path) for path in Path(bench.home).rglob("*") if path.is_file() and b"quagga" in path.read_bytes()]
-    assert held == []
+    still = [str(path) for path in Path(bench.home).rglob("*") if path.is_file() and b"quagga" in path.read_bytes()]
+    assert still == []
 
 
 def test_writing_makes_the_prepared_brief_ready_again(cli: Cli, bench: Bench) -> None:
