@@ -13,6 +13,13 @@ def main() -> int:
         from byheart.interfaces.hooks.fast import main as hook
 
         return hook(arguments[1:])
+    if arguments[:1] == ["mcp"]:
+        # An agent tells its model that it is still connecting until this answers.
+        from byheart.interfaces.mcp.stdio import main as mcp
+
+        done = mcp(arguments[1:])
+        if done >= 0:
+            return done
     import gc
 
     # A command lives for a moment: collecting cycles costs it more than it frees.

@@ -338,6 +338,11 @@ def _split(path: str) -> Place:
     return Place(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
+def disk() -> Files:
+    """Files as they are on this machine."""
+    return DiskFiles()
+
+
 def redacted(text: str) -> str:
     """A text for a person's eyes, without secrets."""
     return RuleScanner().redacted(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from typing import TYPE_CHECKING, TypeVar
 
 from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
 from byheart.domain.records import Record
@@ -12,7 +13,11 @@ from byheart.domain.values import replace
 from byheart.interfaces.render import as_json
 from byheart.text.unicode import visible
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 INTERNAL = 5
+Answer = TypeVar("Answer")
 
 
 def told(error: ByheartError, *, as_object: bool) -> int:
@@ -48,3 +53,13 @@ def unexpected(error: Exception, *, debug: bool) -> int:
         name = type(error).__name__
         sys.stderr.write(f"byheart: internal error ({name}); nothing was lost. Set BYHEART_DEBUG=1 to see where\n")
     return INTERNAL
+
+
+def guarded(do: Callable[[], Answer], otherwise: Callable[[str], Answer]) -> Answer:
+    """What something comes to where one fault must not end everything: an answer that says so, with no more than its name."""
+    try:
+        return do()
+    except Exception as error:  # noqa: BLE001 - the boundary of a server: the next request is another's
+        name = type(error).__name__
+        sys.stderr.write(f"byheart: internal error ({name})\n")
+        return otherwise(f"internal error ({name}); nothing was lost")

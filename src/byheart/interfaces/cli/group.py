@@ -13,6 +13,7 @@ from byheart.interfaces.cli import frame
 COMMANDS = {
     "init": "keeping",
     "brief": "briefing",
+    "mcp": "serving",
     "why": "briefing",
     "remember": "writing",
     "recall": "looking",
