@@ -1,17 +1,24 @@
-# make run · make test · make check · make bench · make fuzz · make golden · make docs
+# make run · make test · make test-agents · make check · make bench · make fuzz · make golden · make docs
 # Each target sets up what it needs in .venv; nothing has to be run before it.
 SHELL := /bin/bash
 BIN := .venv/bin
 DATA ?=
 EXAMPLES ?= 20000
 
-.PHONY: run test check bench fuzz golden docs format clean
+AGENTS ?= $(CURDIR)/.agents-cache
+
+.PHONY: run test test-agents check bench fuzz golden docs format clean
 
 run: .venv/.run
 	@scripts/demo.sh $(BIN)/byheart
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+
+# Real agents from npm, in a cache folder, against a model that is a script on loopback.
+test-agents: .venv/.dev
+	scripts/agents.sh $(AGENTS)
+	BYHEART_AGENTS=$(AGENTS) $(BIN)/python -m pytest -v -rs --timeout 900 tests/agents
 
 check: .venv/.dev
 	$(BIN)/ruff format --check src tests benchmarks scripts

@@ -229,7 +229,7 @@ def test_session_start_imports_only_what_it_must(told: Bench) -> None:
     own = {name for name in loaded if name.startswith("byheart")}
     assert own == {
         "byheart", "byheart.__main__", "byheart.interfaces", "byheart.interfaces.hooks", "byheart.interfaces.hooks.fast",
-        "byheart.interfaces.hooks.envelopes", "byheart.adapters", "byheart.adapters.tops", "byheart.adapters.cards",
+        "byheart.policies.envelopes", "byheart.adapters", "byheart.adapters.tops", "byheart.adapters.cards",
         "byheart.adapters.cards.cardfiles", "byheart.policies", "byheart.policies.assembling",
     }  # fmt: skip
     assert loaded - own <= ALLOWED, sorted(loaded - own - ALLOWED)

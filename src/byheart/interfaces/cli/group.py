@@ -12,6 +12,9 @@ from byheart.interfaces.cli import frame
 # name → module, in the order help shows them.
 COMMANDS = {
     "init": "keeping",
+    "install": "connecting",
+    "uninstall": "connecting",
+    "status": "connecting",
     "brief": "briefing",
     "mcp": "serving",
     "why": "briefing",

@@ -11,8 +11,7 @@ import sys
 import time
 
 from byheart.adapters.cards import cardfiles
-from byheart.interfaces.hooks import envelopes
-from byheart.policies import assembling
+from byheart.policies import assembling, envelopes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

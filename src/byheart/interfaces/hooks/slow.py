@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.adapters.cards import cardfiles
 from byheart.domain.errors import ByheartError
-from byheart.interfaces.hooks import envelopes
+from byheart.policies import envelopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,183 @@
+"""byheart install, uninstall and status: agents, connected to memory."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+import click
+
+from byheart.domain.errors import BadInput, NothingFound
+from byheart.interfaces.cli import frame, options
+from byheart.interfaces.render import table
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.domain.installing import FileChange, Installed
+    from byheart.wiring import Opened, Surroundings
+
+_project = click.option("--project", "in_project", is_flag=True, help="In this project's own files, for it alone.")
+_user = click.option(
+    "--user", "for_user", is_flag=True, help="In your own files, for all projects. This is the default."
+)
+_dry = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+_all = click.option("--all", "every", is_flag=True, help="Every agent that is on this machine.")
+
+
+@click.command(
+    epilog=frame.examples(
+        "byheart install claude-code", "byheart install --all --dry-run", "byheart install codex gemini-cli --project"
+    )
+)
+@click.argument("agents", nargs=-1, metavar="[AGENT…]")
+@_all
+@_project
+@_user
+@_dry
+@click.option("--no-trust", is_flag=True, help="Codex: leave it to you to trust the hooks.")
+@options.json_option
+def install(
+    agents: tuple[str, ...],
+    every: bool,
+    in_project: bool,
+    for_user: bool,
+    dry_run: bool,
+    no_trust: bool,
+    as_object: bool,
+) -> int:
+    """Connect agents to memory: hooks that brief each session and learn from it, and tools to remember and recall.
+
+    What is in an agent's files stays as it is, comments and all; a copy of each is kept beside it, and byheart uninstall brings it back.
+    """
+    from byheart import agents as doing
+
+    opened, around = frame.opened(upkeep=False), frame.surroundings()
+    chosen = _chosen(agents, every, opened, around)
+    project = _where(in_project, for_user, opened)
+    done = [doing.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
+    return _ended(done, as_object, dry_run=dry_run, verb="connected")
+
+
+@click.command(epilog=frame.examples("byheart uninstall claude-code", "byheart uninstall --all"))
+@click.argument("agents", nargs=-1, metavar="[AGENT…]")
+@_all
+@_project
+@_user
+@_dry
+@options.json_option
+def uninstall(
+    agents: tuple[str, ...], every: bool, in_project: bool, for_user: bool, dry_run: bool, as_object: bool
+) -> int:
+    """Disconnect agents: what byheart put into their files goes, and the files are as they were before."""
+    from byheart import agents as doing
+
+    opened = frame.opened(upkeep=False)
+    known = doing.installed(opened)
+    if not agents and not every:
+        raise BadInput("name an agent, or --all; byheart status shows which are connected")
+    for name in agents:
+        if name not in doing.names():
+            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(doing.names())}")
+    scope = doing.scope_of(_where(in_project, for_user, opened)) if in_project or for_user else None
+    wanted = [(name, where) for name, where in known if (every or name in agents) and scope in (None, where)]
+    if not wanted:
+        raise NothingFound("nothing of that is connected; byheart status shows what is")
+    done = [doing.uninstall(opened, name, where, dry=dry_run) for name, where in wanted]
+    return _ended(done, as_object, dry_run=dry_run, verb="disconnected")
+
+
+@click.command(epilog=frame.examples("byheart status", "byheart status codex --json"))
+@click.argument("agents", nargs=-1, metavar="[AGENT…]")
+@click.option("--no-check", is_flag=True, help="Only look at files; call nothing.")
+@options.json_option
+def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
+    """Show for each agent whether it is here, what is connected, and whether that works."""
+    from byheart import agents as doing
+
+    opened, around = frame.opened(upkeep=False), frame.surroundings()
+    for name in agents:
+        if name not in doing.names():
+            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(doing.names())}")
+    found = doing.statuses(opened, around, agents, live=not no_check)
+    if as_object:
+        frame.put(found)
+    else:
+        rows = []
+        for each in found:
+            where = ", ".join(each.scopes) or "not connected"
+            works = "; ".join(f"{what} {how}" for what, how in each.works)
+            rows.append((each.agent, "here" if each.is_here else "not found", visible(each.version), where, works))
+        for line in table(rows):
+            frame.say(line.rstrip())
+        for each in found:
+            for problem in each.problems:
+                frame.note(f"byheart: {each.agent}: {visible(problem)}")
+    return 4 if any(each.problems for each in found) else 0
+
+
+def _chosen(agents: tuple[str, ...], every: bool, opened: Opened, around: Surroundings) -> list[str]:
+    from byheart import agents as doing
+
+    if every:
+        found = doing.here(opened, around)
+        if not found:
+            raise NothingFound(f"no agent was found on this machine; byheart knows {', '.join(doing.names())}")
+        return list(dict.fromkeys([*found, *agents]))
+    if not agents:
+        here = ", ".join(doing.here(opened, around)) or "none"
+        raise BadInput(f"name an agent, or --all; found here: {here}; known: {', '.join(doing.names())}")
+    return list(dict.fromkeys(agents))
+
+
+def _where(in_project: bool, for_user: bool, opened: Opened) -> str | None:
+    if in_project and for_user:
+        raise BadInput("--project and --user exclude each other")
+    return opened.project.folder if in_project else None
+
+
+def _ended(done: list[Installed], as_object: bool, *, dry_run: bool, verb: str) -> int:
+    if as_object:
+        frame.put([_spelled(each, dry_run=dry_run) for each in done])
+    else:
+        for each in done:
+            _told(each, dry_run=dry_run, verb=verb)
+    return 4 if any(each.problem for each in done) else 0
+
+
+def _spelled(each: Installed, *, dry_run: bool) -> dict[str, object]:
+    """What was done, without the texts of files that are not ours."""
+    changes = [
+        {"path": change.path, "manner": _manner(change), "whys": change.whys, **({"diff": _difference(change)} if dry_run else {})}
+        for change in each.changes
+        if change.is_change
+    ]  # fmt: skip
+    return {"agent": each.agent, "scope": each.scope, "changes": changes, "notes": each.notes, "problem": each.problem}
+
+
+def _manner(change: FileChange) -> str:
+    return "new" if change.before is None else "gone" if change.after is None else "changed"
+
+
+def _difference(change: FileChange) -> list[str]:
+    """What changes in a file, line by line; other people's secrets in it are not shown."""
+    from byheart.wiring import redacted
+
+    before, after = (change.before or "").splitlines(), (change.after or "").splitlines()
+    lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:60]
+    return redacted("\n".join(lines)).split("\n")
+
+
+def _told(each: Installed, *, dry_run: bool, verb: str) -> None:
+    changed = [change for change in each.changes if change.is_change]
+    if each.problem:
+        frame.note(f"byheart: {each.agent}: {visible(each.problem)}")
+    else:
+        state = f"would be {verb}" if dry_run else verb
+        frame.say(f"{each.agent}: {state if changed else f'{verb} already'} ({each.scope})")
+    for change in changed if not each.problem else ():
+        frame.say(f"  {_manner(change)}: {visible(change.path)}: {'; '.join(dict.fromkeys(change.whys))}")
+        if dry_run:
+            for line in _difference(change):
+                frame.say(f"    {visible(line)}")
+    for note in each.notes:
+        frame.note(f"byheart: {each.agent}: {visible(note)}")

@@ -1,0 +1,1 @@
+"""How each agent is connected to memory: which files, and what goes into them."""

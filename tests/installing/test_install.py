@@ -1,0 +1,314 @@
+"""Connecting agents: what they had stays, what we add can be taken out, and nothing runs that should not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byheart.agents import names
+from byheart.testing import Bench
+from tests.conftest import Cli
+
+TOKEN = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"
+CLAUDE = """{
+    "permissions": {"allow": ["Bash(ls)"]},
+    "hooks": {
+        "Stop": [
+            {"hooks": [{"type": "command", "command": "say done"}]}
+        ],
+        "SessionStart": [{"hooks": [{"type": "command", "command": "echo mine"}]}]
+    },
+    "model": "opus"
+}"""
+CODEX = '# mine\nmodel = "gpt-5.5"\n\n[mcp_servers.other]\ncommand = "x"'
+COMMENTED = '// mine\n{\n\t"mcp": {}, // nothing yet\n\t"theme": "dark",\n}\n'
+
+
+def seeded(bench: Bench) -> dict[str, bytes]:
+    """Files of agents' as people have them: odd indents, comments, no newline at the end."""
+    files = {
+        ".claude/settings.json": CLAUDE,
+        ".claude.json": json.dumps({"mcpServers": {"other": {"command": "y"}}, "oauth": TOKEN}),
+        ".codex/config.toml": CODEX,
+        ".codex/AGENTS.md": "# Mine\n\n- Be brief.",
+        ".config/opencode/opencode.jsonc": COMMENTED,
+        ".qwen/settings.json": "{}",
+        ".cursor/mcp.json": '{"mcpServers": {}}\n',
+        ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "x"}]}}\n',
+        ".openclaw/openclaw.json": '{\n  "agents": {},\n}\n',
+        ".copilot/mcp-config.json": "",
+        ".gemini/settings.json": '{"theme": "x"}',
+        ".pi/agent/settings.json": "{}",
+    }
+    for name, text in files.items():
+        path = Path(bench.folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return snapshot(bench)
+
+
+def snapshot(bench: Bench) -> dict[str, bytes]:
+    """Every file in the person's home that is not byheart's, and every folder."""
+    found: dict[str, bytes] = {}
+    for path in Path(bench.folder).rglob("*"):
+        name = str(path.relative_to(bench.folder))
+        if name.split("/")[0] != "home":
+            found[name] = path.read_bytes() if path.is_file() else b"(folder)"
+    return found
+
+
+@pytest.mark.parametrize("where", ["--user", "--project"])
+def test_everything_that_is_put_in_comes_out_byte_for_byte(bench: Bench, cli: Cli, where: str) -> None:
+    before = seeded(bench)
+    done = cli("install", *names(), where, "--no-trust")
+    assert done.code == 0, done.err
+    middle = snapshot(bench)
+    assert middle != before
+    again = cli("install", *names(), where, "--no-trust")
+    assert again.code == 0 and again.out.count("already") == len(names())
+    assert snapshot(bench) == middle, "twice is once"
+    gone = cli("uninstall", "--all")
+    assert gone.code == 0, gone.err
+    assert snapshot(bench) == before
+    assert not Path(bench.home, "state", "installed.json").exists()
+
+
+@pytest.mark.parametrize("name", names())
+def test_agent_that_was_never_started_is_connected_and_disconnected(bench: Bench, cli: Cli, name: str) -> None:
+    before = snapshot(bench)
+    assert cli("install", name, "--no-trust").code == 0
+    assert cli("uninstall", name).code == 0
+    assert snapshot(bench) == before
+
+
+def test_what_was_there_is_still_there(bench: Bench, cli: Cli) -> None:
+    seeded(bench)
+    cli("install", *names(), "--no-trust")
+    home = Path(bench.folder)
+    claude = json.loads((home / ".claude/settings.json").read_text())
+    assert claude["permissions"] == {"allow": ["Bash(ls)"]} and claude["model"] == "opus"
+    assert claude["hooks"]["Stop"][0]["hooks"][0]["command"] == "say done"
+    starts = [hook["command"] for group in claude["hooks"]["SessionStart"] for hook in group["hooks"]]
+    assert starts[0] == "echo mine" and starts[1].endswith("hook session-start --client claude-code")
+    servers = json.loads((home / ".claude.json").read_text())["mcpServers"]
+    assert servers["other"] == {"command": "y"} and servers["byheart"]["args"][-1] == "mcp"
+    assert servers["byheart"]["alwaysLoad"] is True
+    codex = tomllib.loads((home / ".codex/config.toml").read_text())
+    assert codex["model"] == "gpt-5.5" and codex["mcp_servers"]["other"]["command"] == "x"
+    assert codex["mcp_servers"]["byheart"]["env"] == {"BYHEART_HOME": bench.home}
+    assert (home / ".codex/AGENTS.md").read_text().startswith("# Mine\n\n- Be brief.\n")
+    text = (home / ".config/opencode/opencode.jsonc").read_text()
+    assert "// mine" in text and "// nothing yet" in text and '"theme": "dark",' in text
+
+
+def test_agents_words_are_absolute_and_quoted(bench: Bench, cli: Cli) -> None:
+    cli("install", "claude-code", "codex", "--no-trust")
+    claude = json.loads(Path(bench.folder, ".claude/settings.json").read_text())
+    for groups in claude["hooks"].values():
+        for group in groups:
+            for hook in group["hooks"]:
+                words = shlex.split(hook["command"])
+                assert words[0] == "env" and words[1] == f"BYHEART_HOME={bench.home}"
+                assert os.path.isabs(words[2])
+                assert os.access(words[2], os.X_OK)
+
+
+def test_home_with_a_hostile_name_runs_nothing(bench: Bench, cli: Cli, tmp_path: Path) -> None:
+    hostile = tmp_path / 'it\'s $(touch x); `touch y` "q"'
+    hostile.mkdir()
+    done = cli(
+        "install",
+        "claude-code",
+        "codex",
+        "opencode",
+        "pi",
+        "--no-trust",
+        HOME=str(hostile),
+        BYHEART_HOME=str(hostile / "b h"),
+    )
+    assert done.code == 0, done.err
+    claude = json.loads((hostile / ".claude/settings.json").read_text())
+    command = claude["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+    given = json.dumps({"cwd": bench.project, "session_id": "s"})
+    cli("remember", "I prefer pnpm", BYHEART_HOME=str(hostile / "b h"))
+    ran = subprocess.run(
+        command,
+        shell=True,
+        input=given,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(hostile)},
+        check=True,
+    )
+    assert "pnpm" in ran.stdout
+    assert not (tmp_path / "x").exists() and not (tmp_path / "y").exists()
+    assert tomllib.loads((hostile / ".codex/config.toml").read_text())["mcp_servers"]["byheart"]["env"][
+        "BYHEART_HOME"
+    ] == str(hostile / "b h")
+    script = (hostile / ".config/opencode/plugin/byheart.js").read_text()
+    assert json.dumps(str(hostile / "b h"))[1:-1] in script
+
+
+def test_settings_that_are_broken_are_left_alone_and_told(bench: Bench, cli: Cli) -> None:
+    before = seeded(bench)
+    Path(bench.folder, ".claude/settings.json").write_text('{"hooks": ')
+    before[".claude/settings.json"] = b'{"hooks": '
+    done = cli("install", "claude-code")
+    assert done.code == 4 and "settings.json cannot be changed" in done.err
+    assert snapshot(bench) == before, "nothing was half-written"
+
+
+def test_settings_that_say_something_else_where_ours_belongs(bench: Bench, cli: Cli) -> None:
+    path = Path(bench.folder, ".claude/settings.json")
+    path.parent.mkdir()
+    path.write_text('{"hooks": "off"}')
+    done = cli("install", "claude-code")
+    assert done.code == 4 and path.read_text() == '{"hooks": "off"}'
+    assert not Path(bench.folder, ".claude.json").exists()
+
+
+def test_file_that_was_changed_since_loses_only_what_is_ours(bench: Bench, cli: Cli) -> None:
+    seeded(bench)
+    cli("install", "claude-code", "codex", "--no-trust")
+    settings = Path(bench.folder, ".claude/settings.json")
+    told = json.loads(settings.read_text())
+    told["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "echo later"}]})
+    told["theme"] = "dark"
+    settings.write_text(json.dumps(told, indent=8))
+    guide = Path(bench.folder, ".codex/AGENTS.md")
+    guide.write_text(guide.read_text() + "\n- And polite.\n")
+    done = cli("uninstall", "claude-code", "codex")
+    assert done.code == 0
+    assert "how it was before byheart is in" in done.err
+    left = json.loads(settings.read_text())
+    assert left["theme"] == "dark" and "byheart" not in settings.read_text()
+    assert [group["hooks"][0]["command"] for group in left["hooks"]["SessionStart"]] == ["echo mine", "echo later"]
+    assert "SessionEnd" not in left["hooks"]
+    assert guide.read_text() == "# Mine\n\n- Be brief.\n\n- And polite.\n"
+    assert Path(bench.folder, ".claude/settings.json.byheart-backup").read_text() == CLAUDE
+
+
+def test_own_file_that_somebody_changed_stays(bench: Bench, cli: Cli) -> None:
+    cli("install", "claude-code")
+    skill = Path(bench.folder, ".claude/skills/byheart/SKILL.md")
+    skill.write_text(skill.read_text() + "\nMy own words.\n")
+    done = cli("uninstall", "claude-code")
+    assert done.code == 0 and "so it stays" in done.err
+    assert "My own words." in skill.read_text()
+
+
+def test_new_version_replaces_what_an_older_one_put_in(bench: Bench, cli: Cli) -> None:
+    before = seeded(bench)
+    cli("install", "claude-code")
+    record = Path(bench.home, "state/installed.json")
+    settings = Path(bench.folder, ".claude/settings.json")
+    for path in (record, settings):
+        path.write_text(
+            path.read_text().replace(
+                "hook session-start --client claude-code", "hook session-start --client claude-code --old"
+            )
+        )
+    told: Any = json.loads(record.read_text())
+    for name, known in told["claude-code user"]["files"].items():
+        if name.endswith("settings.json"):
+            from byheart.text.slugs import content_digest
+
+            known["after"] = content_digest(settings.read_text())
+    record.write_text(json.dumps(told))
+    assert cli("install", "claude-code").code == 0
+    assert "--old" not in settings.read_text() and settings.read_text().count("hook session-start") == 1
+    cli("uninstall", "claude-code")
+    assert snapshot(bench) == before
+
+
+def test_link_from_elsewhere_is_written_through(bench: Bench, cli: Cli, tmp_path: Path) -> None:
+    dotfiles = tmp_path / "dotfiles"
+    dotfiles.mkdir()
+    (dotfiles / "claude.json").write_text('{"model": "opus"}\n')
+    (tmp_path / ".claude").mkdir()
+    os.symlink(dotfiles / "claude.json", tmp_path / ".claude" / "settings.json")
+    assert cli("install", "claude-code").code == 0
+    assert (tmp_path / ".claude" / "settings.json").is_symlink()
+    assert "SessionStart" in (dotfiles / "claude.json").read_text()
+    cli("uninstall", "claude-code")
+    assert (dotfiles / "claude.json").read_text() == '{"model": "opus"}\n'
+    assert (tmp_path / ".claude" / "settings.json").is_symlink()
+
+
+def test_secrets_of_other_peoples_files_are_not_shown_or_kept(bench: Bench, cli: Cli) -> None:
+    seeded(bench)
+    for words in (["--dry-run"], ["--dry-run", "--json"], [], ["--json"]):
+        done = cli("install", "claude-code", *words)
+        assert done.code == 0 and TOKEN not in done.out + done.err
+    assert not [path for path in Path(bench.home).rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+
+
+def test_dry_run_shows_and_changes_nothing(bench: Bench, cli: Cli) -> None:
+    before = seeded(bench)
+    done = cli("install", *names(), "--dry-run")
+    assert done.code == 0 and "would be connected" in done.out
+    assert "+" in done.out and "hook session-start" in done.out
+    assert snapshot(bench) == before
+    cli("install", "pi")
+    middle = snapshot(bench)
+    assert "would be disconnected" in cli("uninstall", "pi", "--dry-run").out
+    assert snapshot(bench) == middle
+
+
+def test_optional_hooks_only_where_they_are_wanted(bench: Bench, cli: Cli) -> None:
+    settings = Path(bench.folder, ".claude/settings.json")
+    cli("install", "claude-code")
+    assert "UserPromptSubmit" not in settings.read_text() and "PreToolUse" not in settings.read_text()
+    cli("--set", "brief.on_prompt=true", "--set", "brief.on_tool=true", "install", "claude-code")
+    assert "UserPromptSubmit" in settings.read_text() and "PreToolUse" in settings.read_text()
+    cli("install", "claude-code")
+    assert "UserPromptSubmit" not in settings.read_text()
+
+
+def test_status_says_what_is_here_and_what_works(bench: Bench, cli: Cli) -> None:
+    cli("remember", "I prefer pnpm")
+    found: Any = json.loads(cli("status", "--json", "--no-check").out)
+    assert {each["agent"] for each in found} == set(names()) and not any(each["scopes"] for each in found)
+    cli("install", "claude-code", "codex", "--no-trust")
+    done = cli("status", "claude-code")
+    assert done.code == 0
+    assert "server answers" in done.out and "tells" in done.out
+    settings = Path(bench.folder, ".claude/settings.json")
+    settings.write_text("{}")
+    done = cli("status", "claude-code")
+    assert done.code == 4 and "not as byheart install would write it" in done.err
+
+
+def test_unknown_agent_and_nothing_named(bench: Bench, cli: Cli) -> None:
+    assert cli("install", "nobody").code == 2
+    done = cli("install")
+    assert done.code == 2 and "name an agent, or --all" in done.err
+    assert cli("uninstall", "pi").code == 1
+    assert cli("install", "pi", "--user", "--project").code == 2
+    assert cli("status", "nobody").code == 2
+
+
+def test_hook_scripts_are_valid_javascript(bench: Bench, cli: Cli, tmp_path: Path) -> None:
+    import shutil
+
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no Node here to read them with")
+    cli("install", "opencode")
+    script = Path(bench.folder, ".config/opencode/plugin/byheart.js")
+    module = tmp_path / "plugin.mjs"
+    module.write_text(
+        script.read_text()
+        + "\nconst made = await Byheart({directory: '.'});\nconsole.log(Object.keys(made).join());\nprocess.removeAllListeners('exit');\n"
+    )
+    done = subprocess.run([node, str(module)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "event" in done.stdout
