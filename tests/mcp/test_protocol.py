@@ -206,6 +206,8 @@ def test_folder_of_notes_by_its_six_commands(bench: Bench) -> None:
         notes.execute({"command": "str_replace", "path": "/memories/c/plan.md", "old_str": "e", "new_str": ""})
     with pytest.raises(NothingFound):
         notes.execute({"command": "view", "path": "/memories/none"})
+    with pytest.raises(Conflict):
+        notes.execute({"command": "create", "path": "/memories/b.md", "file_text": "again"})
     with pytest.raises(Unsafe):
         notes.execute(
             {

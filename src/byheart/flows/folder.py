@@ -61,11 +61,13 @@ class NotesFolder:
         return f"{path}, with line numbers:\n" + "\n".join(shown)
 
     def create(self, path: str, file_text: str) -> str:
-        """A file with this text; one that is there is written over."""
+        """A new file with this text."""
         place = self._place(path)
         if place == self._folder or self._kind(place) == "folder":
             raise BadInput(f"{path} is a folder")
-        if self._kind(place) == "" and sum(1 for _ in self._every(self._folder, _DEPTH)) >= _MOST_FILES:
+        if self._kind(place):
+            raise Conflict(f"{path} exists already; change it with str_replace or insert, or delete it first")
+        if sum(1 for _ in self._every(self._folder, _DEPTH)) >= _MOST_FILES:
             raise Refused(f"the folder holds {_MOST_FILES} files already; delete one first")
         self._write(place, path, file_text)
         return f"{path} is written."

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
+from byheart.domain.errors import BadInput
 from byheart.domain.records import Scope
 from byheart.domain.reports import Conversion
 from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import receipt_line
 from byheart.policies.foreign import FORMATS
+from byheart.text.unicode import visible
 from byheart.wiring import Opened, place_of
 
 _TARGETS = ("json", *frame.NOTEBOOKS)
 
 
 @click.command(
-    "import", epilog=frame.examples("byheart import old/memories.ndjson", "byheart import notes.md --dry-run")
+    "import",
+    epilog=frame.examples(
+        "byheart import old/memories.ndjson", "byheart import notes.md --dry-run", "byheart import --agents"
+    ),
 )
-@click.argument("file")
+@click.argument("file", required=False)
+@click.option(
+    "--agents", "agents", is_flag=True, help="Instead of a file: what agents on this machine remembered themselves."
+)
+@click.option("--agent", "names", multiple=True, metavar="NAME", help="What this agent remembered itself.")
 @click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
 @click.option("--to", type=click.Choice(list(frame.NOTEBOOKS)), help="The notebook to write to.")
 @click.option("--dry-run", is_flag=True, help="Say what would be skipped; store nothing.")
@@ -25,7 +36,9 @@ _TARGETS = ("json", *frame.NOTEBOOKS)
 @options.scope_option
 @options.json_option
 def import_(
-    file: str,
+    file: str | None,
+    agents: bool,
+    names: tuple[str, ...],
     fmt: str | None,
     to: str | None,
     dry_run: bool,
@@ -34,8 +47,18 @@ def import_(
     as_object: bool,
 ) -> int:
     """Store the memories of another file: memories.md, any generation of memories.ndjson, a journal, sentences, or an
-    export."""
+    export; or what agents remembered themselves.
+
+    With --agents: Claude Code's auto memory, Codex's and oh-my-pi's memories, Qwen's, OpenClaw's, Hermes', Goose's and Gemini's, of
+    this project and of all projects, as journal records. Doing it again changes nothing.
+    """
     opened = frame.opened(writes=True)
+    if agents or names:
+        if file:
+            raise BadInput("name a file, or agents, not both")
+        return _taken_over(opened, names, dry_run=dry_run, as_object=as_object)
+    if file is None:
+        raise BadInput("name a file, or --agents for what agents remembered themselves")
     done = opened.memory.import_(
         place_of(file, frame.folder()),
         fmt=fmt,
@@ -59,6 +82,33 @@ def import_(
         )
         frame.note(f"{stored}, {len(done.skipped)} skipped, {len(done.problems)} unreadable")
     return 0 if done.receipts or dry_run else 3
+
+
+def _taken_over(opened: Opened, names: tuple[str, ...], *, dry_run: bool, as_object: bool) -> int:
+    """Take over what agents remembered themselves."""
+    from byheart.flows import natives
+
+    around = frame.surroundings()
+    home = around.environment.get("HOME") or os.path.expanduser("~")
+    known = {shelf.agent for shelf in natives.shelves(home, opened.project.folder, dict(around.environment))}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"{name!r} keeps no memory that byheart reads; there are {', '.join(sorted(known))}")
+    found = natives.take_over(opened.memory.desk, home, dict(around.environment), names, dry_run=dry_run)
+    if as_object:
+        frame.put(found)
+    for each in found if not as_object else ():
+        done = f"{each.entries} entries" if dry_run else f"{each.stored} stored, {each.known} known already"
+        frame.say(
+            f"{each.agent} ({each.scope}): {done}, from {len(each.files)} file{'s' if len(each.files) != 1 else ''}"
+        )
+        for why in each.skipped[:5]:
+            frame.note(f"  skipped: {visible(why)}")
+    if not found:
+        frame.note("byheart: no agent on this machine remembered anything about this project or about you")
+        return 1
+    opened.memory.caught_up()
+    return 0
 
 
 @click.command(
