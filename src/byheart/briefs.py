@@ -184,3 +184,8 @@ def why(home: str, session: str | None) -> dict[str, Any]:
         names = ", ".join(str(each["session"]) for each in fitting[:5])
         raise BadInput(f"{session!r} fits {len(fitting)} sessions; name one: {names}")
     return fitting[0]
+
+
+def folder_of(cwd: str) -> str:
+    """The folder whose brief a session in `cwd` is told."""
+    return cardfiles.folder_of(cwd)

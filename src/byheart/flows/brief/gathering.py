@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.memory import core_of
-from byheart.dialects.handbook.phrases import signal_of
+from byheart.dialects.handbook.phrases import shortened, signal_of
 from byheart.dialects.handbook.summary import INDEX, PREFERENCES, TIPS
 from byheart.domain.brief import BriefLine, BriefSection
 from byheart.domain.errors import ByheartError
@@ -78,14 +78,16 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
     for title, number, line, details in _entries(text):
         address = f"memory://root#{number}"
         if title == PREFERENCES:
-            wishes.lines.append(BriefLine(text=_wish(line), address=address, why=_why_wish(line)))
+            wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
         elif title == TIPS and not line.startswith(_SEARCH):
             tips.lines.append(BriefLine(text=line, address=address, why=_why_tip(line)))
         elif title == INDEX and (topic := _TOPIC.match(f"- {line}")):
             learnings = details.get("learnings", "")
             more = f"; {learnings}" if learnings and learnings != _NOTHING_MORE else ""
-            told = f"{topic['label']}: {topic['words']}{more}"
-            index.lines.append(BriefLine(text=told[:_TOPIC_LENGTH], address=address, why="a block of MEMORY.md, the newest first"))  # fmt: skip
+            # Every block of a project begins with its name, which whoever reads this knows.
+            label = topic["label"].removeprefix(f"{shelf.name} - ")
+            told = shortened(f"{label}: {topic['words']}{more}", _TOPIC_LENGTH)
+            index.lines.append(BriefLine(text=told, address=address, why="a block of MEMORY.md, the newest first"))  # fmt: skip
     return found
 
 
@@ -108,15 +110,25 @@ def _entries(text: str) -> Iterator[tuple[str, int, str, dict[str, str]]]:
         yield held
 
 
-def _wish(line: str) -> str:
-    """A preference as an agent needs it: what to do, then the words it comes from where those say more."""
-    core = core_of(line)
-    parts = signal_of(_CITE.sub("", core))
+_HABIT = re.compile(
+    r'^when (?P<situation>.+?), the user asked for "(?P<what>.+?)" in (?P<times>\d+) sessions, last: ".*" -> '
+)
+
+
+def wish(line: str) -> str:
+    """A preference of the summary as an agent needs it: what to do, then the words it comes from where those say more."""
+    core = _CITE.sub("", core_of(line))
+    habit = _HABIT.match(core)
+    if habit:
+        return f'when {habit["situation"]}: the user often asks for "{habit["what"]}" ({habit["times"]} sessions); expect it unless told otherwise'
+    parts = signal_of(core)
     if parts is None:
-        return _CITE.sub("", line)
+        return core
     default, quote = parts["default"], parts["quote"]
-    if normalised(default) in normalised(quote) or "(inferred)" in default or len(quote) > _LONG // 2:
-        return f"when {parts['situation']}: {default}" if "(inferred)" in default else default
+    if "(inferred)" in default:
+        return f"when {parts['situation']}: {default}"
+    if normalised(default) in normalised(quote) or len(quote) > _LONG // 2:
+        return default
     return f'{default} (the user {parts["manner"]}: "{quote}")'
 
 

@@ -46,6 +46,15 @@ class Sessions:
         """Read what is new, and what grew."""
         return refresh(self._shelf, progress)
 
+    def transcripts(self) -> dict[str, tuple[int, int]]:
+        """How many transcripts there are of each agent, and their bytes; none is opened."""
+        found: dict[str, tuple[int, int]] = {}
+        for source in self._shelf.sources:
+            for each in source.found():
+                count, size = found.get(source.agent, (0, 0))
+                found[source.agent] = (count + 1, size + each.size)
+        return found
+
     def list(self, which: Which, most: int) -> Sequence[Listed]:
         """Sessions, the newest first."""
         return [replace(each, active=self.is_active(each.session)) for each in self._shelf.index.sessions(which, most)]

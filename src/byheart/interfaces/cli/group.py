@@ -11,7 +11,7 @@ from byheart.interfaces.cli import frame
 
 # name → module, in the order help shows them.
 COMMANDS = {
-    "init": "keeping",
+    "init": "beginning",
     "install": "connecting",
     "uninstall": "connecting",
     "status": "connecting",

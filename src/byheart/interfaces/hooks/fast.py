@@ -221,7 +221,13 @@ def learn_now(call: Call, card: dict[str, Any] | None, *, at_once: bool = False)
         rested = time.time() - os.stat(mark).st_mtime
     except OSError:
         rested = _EVERY + 1
-    if at_once or rested > _EVERY:
+    if not at_once and rested <= _EVERY:
+        return
+    if card is None:
         from byheart.interfaces.hooks import slow
 
-        slow.spawn(call, is_known=card is not None)
+        if not slow.learns(call):
+            return
+    from byheart.interfaces.hooks import spawning
+
+    spawning.run(call, ["work"])

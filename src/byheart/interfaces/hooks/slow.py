@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.adapters.cards import cardfiles
 from byheart.domain.errors import ByheartError
+from byheart.interfaces.hooks import spawning
 from byheart.policies import envelopes
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def card(call: Call, folder: str, old: dict[str, Any] | None) -> tuple[dict[str,
                 return briefs.prepared(opened, around), False
         except Late:
             pass
-    _run(call, ["-C", folder, "brief", "--prepare"])
+    spawning.run(call, ["-C", folder, "brief", "--prepare"])
     return old, True
 
 
@@ -122,29 +123,13 @@ def _tool(told: dict[str, Any]) -> str:
     return envelopes.words(given, "command", "cmd", "file_path", "filePath", "path") if isinstance(given, dict) else ""
 
 
-def spawn(call: Call, *, is_known: bool) -> None:
-    """Start somebody who learns, unless somebody is at it or the user does not want it."""
-    if not is_known:
-        try:
-            opened, _ = _opened(call, cardfiles.folder_of(call.cwd))
-            if not opened.config.flag("learning.enabled") or not opened.config.flag("memory.enabled"):
-                return
-        except ByheartError:
-            return
-    _run(call, ["work"])
-
-
-def _run(call: Call, arguments: list[str]) -> None:
-    """Run byheart detached and silent: the session does not wait for it, and does not end it."""
-    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
-    launcher = [sys.executable, "-m", "byheart", *arguments]
-    environment = {**call.environment, "BYHEART_CHILD": "1"}
+def learns(call: Call) -> bool:
+    """Whether the user wants sessions learnt from by themselves, asked of the settings themselves."""
     try:
-        os.posix_spawn(sys.executable, launcher, environment, file_actions=silent, setsid=True)
-    except (OSError, NotImplementedError):
-        from byheart.adapters import background
-
-        background.start(arguments, environment)
+        opened, _ = _opened(call, cardfiles.folder_of(call.cwd))
+    except ByheartError:
+        return False
+    return opened.config.flag("learning.enabled") and opened.config.flag("memory.enabled")
 
 
 def safe(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart import __version__
-from byheart.domain.errors import BadInput, Refused
+from byheart.domain.errors import BadInput
 from byheart.domain.records import Scope
 from byheart.interfaces.cli import frame, options
 from byheart.interfaces.render import finding_line, table
@@ -23,34 +23,6 @@ if TYPE_CHECKING:
     from byheart.wiring import Opened
 
 _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
-
-
-@click.command(epilog=frame.examples("byheart init", "byheart init --in-repo"))
-@click.option("--in-repo", is_flag=True, help="Keep this project's notebooks in the repository, where git sees them.")
-@options.json_option
-def init(in_repo: bool, as_object: bool) -> None:
-    """Set up this project's notebook and say where everything lies.
-
-    By default memory stays outside the repository. With --in-repo, memories.md and docs/memory/memories.ndjson are made in
-    it, and what was stored for this project so far moves there.
-    """
-    opened = frame.opened()
-    fixed = [key for key in ("paths.profile", "paths.rules") if opened.config.text(key)]
-    if in_repo and fixed:
-        where = opened.config.origins[fixed[0]]
-        raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
-    ready = opened.memory.init(opened.in_repo if in_repo else None)
-    if as_object:
-        frame.put(ready)
-        return
-    for each in ready.done:
-        frame.say(each)
-    frame.say(f"project {ready.project}")
-    for line in table([("  " + name, path) for name, path in ready.documents]):
-        frame.say(line)
-    if in_repo:
-        frame.note("note: these files are part of the repository now; whoever clones it can read them")
-    frame.note('next: byheart remember "I prefer pnpm"')
 
 
 @click.command(

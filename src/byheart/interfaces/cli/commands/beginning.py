@@ -1,0 +1,144 @@
+"""byheart init: from nothing to a first brief."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from byheart.domain.errors import Refused
+from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli.progress import bar
+from byheart.interfaces.render import table
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.beginning import Begun, Survey
+    from byheart.flows.setup import Ready
+    from byheart.wiring import Opened
+
+
+@click.command(epilog=frame.examples("byheart init", "byheart init --yes", "byheart init --in-repo"))
+@click.option("--yes", is_flag=True, help="Connect agents and learn without asking.")
+@click.option("--no-install", is_flag=True, help="Change no agent's files.")
+@click.option("--no-learn", is_flag=True, help="Read no transcript.")
+@click.option("--in-repo", is_flag=True, help="Keep this project's notebooks in the repository, where git sees them.")
+@options.json_option
+def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: bool) -> int:
+    """Begin: find the agents on this machine, connect them, learn from their sessions, and show the first brief.
+
+    It says what would be read and changed, and asks once. By default memory stays outside the repository. With --in-repo, memories.md
+    and docs/memory/memories.ndjson are made in it, and what was stored for this project so far moves there.
+    """
+    opened = frame.opened()
+    fixed = [key for key in ("paths.profile", "paths.rules") if opened.config.text(key)]
+    if in_repo and fixed:
+        where = opened.config.origins[fixed[0]]
+        raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
+    ready = opened.memory.init(opened.in_repo if in_repo else None)
+    if not as_object:
+        _ready(ready, in_repo=in_repo)
+    if not opened.config.flag("memory.enabled"):
+        if as_object:
+            frame.put({"ready": ready})
+        return 0
+    from byheart import beginning
+
+    around = frame.surroundings()
+    found = beginning.survey(opened, around)
+    if not as_object:
+        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+    if not _agreed(found, yes=yes, as_object=as_object):
+        if as_object:
+            frame.put(
+                {
+                    "ready": ready,
+                    "survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts},
+                }
+            )
+        return 0
+    done = beginning.begin(around, connects=not no_install, learns=not no_learn, progress=bar)
+    if as_object:
+        frame.put({"ready": ready, "connected": [{"agent": each.agent, "problem": each.problem, "notes": each.notes} for each in done.connected], "taken": done.taken, "learnt": done.report, "highlights": done.highlights, "brief": done.brief, "brief_of": done.brief_of, "problems": done.problems})  # fmt: skip
+    else:
+        _begun(done, opened)
+    return 4 if done.problems else 0
+
+
+def _ready(ready: Ready, *, in_repo: bool) -> None:
+    for each in ready.done:
+        frame.say(each)
+    frame.say(f"project {ready.project}")
+    for line in table([("  " + name, path) for name, path in ready.documents]):
+        frame.say(line)
+    if in_repo:
+        frame.note("note: these files are part of the repository now; whoever clones it can read them")
+
+
+def _surveyed(found: Survey, opened: Opened, *, no_install: bool, no_learn: bool) -> None:
+    """What is here, and what would be done."""
+    frame.say("")
+    if found.transcripts and not no_learn:
+        count, size = (sum(each[place] for each in found.transcripts.values()) for place in (0, 1))
+        names = ", ".join(
+            f"{agent} {each[0]}" for agent, each in sorted(found.transcripts.items(), key=lambda pair: -pair[1][0])
+        )
+        frame.say(
+            f"Would read {count:,} transcripts ({size / 1e6:,.0f} MB): {names}. They are only read, and nothing leaves this machine."
+        )
+    if found.agents and not no_install:
+        frame.say("Would connect, keeping what is in these files (byheart uninstall --all takes it out again):")
+        for each in found.agents:
+            changed = [change for change in each.changes if change.is_change]
+            files = ", ".join(visible(change.path) for change in changed) or "nothing to change"
+            frame.say(f"  {each.agent}: {visible(each.problem) or files}")
+        if not found.learns_already:
+            frame.say(
+                f"Would set learning.enabled in {opened.home}/config.toml, so that sessions are learnt from when they end."
+            )
+    if not found.agents and not found.transcripts:
+        frame.say("No agent was found on this machine; docs/agents.md says where byheart looks.")
+
+
+def _agreed(found: Survey, *, yes: bool, as_object: bool) -> bool:
+    """Whether to go on: asked once, and never of a script."""
+    if yes:
+        return True
+    if not found.agents and not found.transcripts:
+        frame.note('next: byheart remember "I prefer pnpm"')
+        return False
+    if as_object or not sys.stdin.isatty():
+        frame.note("next: byheart init --yes does all of that; or byheart learn, byheart install AGENT one by one")
+        return False
+    return click.confirm("Go on?", default=True, err=True)
+
+
+def _begun(done: Begun, opened: Opened) -> None:
+    """What came of it, and where to go from here."""
+    frame.say("")
+    for each in done.connected:
+        frame.say(f"{each.agent}: {'not connected: ' + visible(each.problem) if each.problem else 'connected'}")
+        for note in each.notes:
+            frame.note(f"  {visible(note)}")
+    for taken in done.taken:
+        frame.say(f"took over {taken.stored} memories of {taken.agent}'s own ({taken.scope})")
+    report = done.report
+    if report is not None:
+        frame.say(f"learnt from {len(report.learnt)} of {report.sessions} sessions in {report.seconds:.0f} s; {len([each for each in report.projects if each.groups])} projects have a handbook now")  # fmt: skip
+    if done.highlights:
+        frame.say("\nWhat stands out, in your own words where you said it:")
+        for project, text, cite in done.highlights:
+            frame.say(f"  {visible(text)[:200]}  ({visible(project)}{', ' + visible(cite) if cite else ''})")
+    if done.brief is not None and done.brief.text:
+        frame.say(f"\nWhat the next session in {visible(done.brief_of)} is told:\n")
+        frame.page(done.brief.text.rstrip("\n"))
+        frame.note(f"{done.brief.tokens:,} tokens, {len(done.brief.told)} lines")
+    waiting = sum(each.inbox for each in report.projects) if report else 0
+    frame.say(
+        "\nLook:     byheart brief --explain · byheart why · byheart memory read memory://root/MEMORY.md"
+        f"\nCorrect:  edit the files in {opened.home}, your lines stay · byheart forget · byheart inbox{f' ({waiting} wait)' if waiting else ''}"
+        "\nSwitch off: byheart uninstall --all · byheart --set memory.enabled=false, or in config.toml"
+    )
+    for problem in done.problems:
+        frame.note(f"byheart: {visible(problem)}")
