@@ -39,14 +39,28 @@ def launcher() -> tuple[str, ...]:
     return (beside,) if os.access(beside, os.X_OK) else (sys.executable, "-m", "byheart")
 
 
+def plugin(opened: Opened, around: Surroundings, agent: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """An agent's plugin as files by path, and the commands that add it."""
+    from byheart.policies.recipes.plugins import HOW, PLUGINS
+
+    if agent not in PLUGINS:
+        raise BadInput(f"there is no plugin for {agent!r}; there are {', '.join(PLUGINS)}")
+    return PLUGINS[agent](_place(opened, around, None), extensions.text), HOW[agent]
+
+
 def recipe(opened: Opened, around: Surroundings, agent: str, project: str | None) -> Recipe:
     """How an agent is connected here."""
     if agent not in RECIPES:
         raise BadInput(f"{agent!r} is no agent that byheart knows; there are {', '.join(RECIPES)}")
+    return RECIPES[agent](_place(opened, around, project), extensions.text)
+
+
+def _place(opened: Opened, around: Surroundings, project: str | None) -> Around:
+    """Where agents' files lie, and how byheart is called from there."""
     home = around.environment.get("HOME") or os.path.expanduser("~")
     chosen = around.environment.get("BYHEART_HOME")
     settings = opened.config.brief
-    place = Around(
+    return Around(
         home=home,
         environment=dict(around.environment),
         command=launcher(),
@@ -58,7 +72,6 @@ def recipe(opened: Opened, around: Surroundings, agent: str, project: str | None
         on_tool=settings.on_tool,
         system=sys.platform,
     )
-    return RECIPES[agent](place, extensions.text)
 
 
 def connections(home: str) -> Connections:

@@ -149,6 +149,64 @@ def _as_it_was(before: dict[str, bytes], after: dict[str, bytes]) -> None:
         assert b'"byheart"' not in after.get(path, b""), path
 
 
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_plugin_does_the_same(name: str, tmp_path: Path) -> None:
+    client = CLIENTS[name]
+    assert CACHE
+    if not (Path(CACHE) / "node_modules" / ".bin" / client.program).exists():
+        pytest.skip(f"{client.package} could not be installed here")
+    with scripted() as model:
+        machine = Machine(tmp_path, client, model.address)
+        assert machine.byheart("remember", "always greet the zebra at dawn because it is polite").returncode == 0
+        folder = tmp_path / "plugin"
+        assert machine.byheart("plugin", name, str(folder)).returncode == 0
+        add = "install" if name == "claude-code" else "add"
+        for words in (["plugin", "marketplace", "add", str(folder)], ["plugin", add, "byheart@byheart"]):
+            done = subprocess.run(
+                [client.program, *words],
+                cwd=machine.repo,
+                env=machine.environment,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        said = machine.run(PROMPT)
+        assert said.returncode == 0, said.stderr[-2000:]
+        assert "remember" in model.called and "llama after midnight" in machine.memory().lower()
+        if name == "claude-code":
+            # Codex asks a person to trust a plugin's hooks; its tools work at once.
+            assert any("greet the zebra" in body.lower() for body in model.bodies)
+
+
+def test_inspector_sees_the_tools(tmp_path: Path) -> None:
+    assert CACHE
+    inspector = Path(CACHE) / "node_modules" / ".bin" / "mcp-inspector"
+    if not inspector.exists():
+        pytest.skip("the inspector could not be installed here")
+    program = Path(sys.executable).parent / "byheart"
+    environment = {"HOME": str(tmp_path), "PATH": f"{inspector.parent}:{os.environ['PATH']}"}
+    for method, expected in (
+        ("tools/list", "remember_this"),
+        ("resources/list", "memory://root"),
+        ("prompts/list", "remember"),
+    ):
+        words = [str(inspector), "--cli", str(program), "mcp", "--method", method]
+        done = subprocess.run(
+            words,
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0 and expected in done.stdout, done.stdout + done.stderr
+
+
 def test_agents_that_are_known_are_all_tried_or_named() -> None:
     from byheart.agents import names
 

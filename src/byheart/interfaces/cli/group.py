@@ -15,6 +15,7 @@ COMMANDS = {
     "install": "connecting",
     "uninstall": "connecting",
     "status": "connecting",
+    "plugin": "connecting",
     "brief": "briefing",
     "mcp": "serving",
     "why": "briefing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -84,6 +85,35 @@ def uninstall(
         raise NothingFound("nothing of that is connected; byheart status shows what is")
     done = [doing.uninstall(opened, name, where, dry=dry_run) for name, where in wanted]
     return _ended(done, as_object, dry_run=dry_run, verb="disconnected")
+
+
+@click.command(epilog=frame.examples("byheart plugin claude-code ~/byheart-plugin"))
+@click.argument("agent")
+@click.argument("folder")
+@options.json_option
+def plugin(agent: str, folder: str, as_object: bool) -> None:
+    """Write an agent's plugin, with its marketplace file, into a new folder: for those who would rather add a plugin than have
+    byheart install change settings. Claude Code and Codex read plugins."""
+    import os
+
+    from byheart import agents as doing
+    from byheart.domain.roots import Place
+
+    opened, around = frame.opened(upkeep=False), frame.surroundings()
+    files, how = doing.plugin(opened, around, agent)
+    top = os.path.realpath(os.path.join(frame.folder(), os.path.expanduser(folder)))
+    if os.path.exists(top) and (not os.path.isdir(top) or os.listdir(top)):
+        raise BadInput(f"{top} is there already; name a new folder")
+    os.makedirs(top, mode=0o755, exist_ok=True)
+    for path, text in files.items():
+        opened.files.write(Place(top, path), text, "")
+    commands = [line.format(folder=shlex.quote(top)) for line in how]
+    if as_object:
+        frame.put({"folder": top, "files": sorted(files), "commands": commands})
+        return
+    frame.say(f"{top}: {len(files)} files")
+    for line in commands:
+        frame.say(f"next: {line}")
 
 
 @click.command(epilog=frame.examples("byheart status", "byheart status codex --json"))
