@@ -229,3 +229,19 @@ def _against(text: str, *, asks: bool, in_document: bool) -> list[tuple[float, s
         # It may be theirs, or of whoever wrote the document: then somebody is asked.
         found.append((0.4 if says_so else 0.6, "part of a document"))
     return found
+
+
+# What somebody wants gone. "Forget it" and "forget about this" are about the work at hand.
+_FORGET = deferred(
+    rf"^{_FILLER}(?:you can |you may |please )?forget\s+(?:(?:about|what (?:i|we) (?:said|told you)(?: about)?|that|the (?:rule|preference|memory|note|thing)(?: that| about)?|my (?:rule|preference)(?: that| about| for)?)\s+)+(?P<what>.{{4,200}}?)[.!]?$|"
+    rf"^{_FILLER}(?:remove|delete|drop|erase) (?:this |that |it )?from (?:your |the )?memory:?\s+(?P<other>.{{4,200}}?)[.!]?$",
+    re.IGNORECASE,
+)
+_NOTHING = frozenset("it this that these those everything all the last part thing things message one".split())
+
+
+def unsaid(sentence: str) -> str:
+    """What a sentence asks to forget; empty where it asks for no such thing."""
+    found = _FORGET.match(" ".join(sentence.split()))
+    what = (found["what"] or found["other"] or "").strip(" .!,") if found else ""
+    return what if what and not set(what.casefold().split()) <= _NOTHING else ""

@@ -6,7 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from byheart.dialects.handbook.checking_files import check
+from byheart.domain.errors import NothingFound
 from byheart.domain.learning import JobState
+from byheart.domain.results import Finding
+from byheart.domain.values import replace
 from byheart.flows.learning import inbox, publishing, shelf
 
 if TYPE_CHECKING:
@@ -39,6 +43,24 @@ def stats(own: Shelf, queue: LearningQueue) -> dict[str, object]:
         "jobs": {state.value: sum(job.state is state for job in jobs) for state in JobState},
         "backups": len(publishing.backups(own)),
     }
+
+
+def findings(desk: Desk, where: Place) -> list[Finding]:
+    """What is wrong with a handbook in a folder, secrets among it; none of them is shown."""
+    found, wrong = shelf.texts(desk.files, where)
+    if not found and not wrong:
+        raise NothingFound(f"{where} holds no handbook")
+    secrets = [
+        Finding(rule=each.rule, message=f"the text {each.message}", place=path, line=each.line, column=each.column)
+        for path, text in found.items()
+        for each in desk.scanner.secrets(text)
+        if each.severity != "weak"
+    ]
+    clean = desk.scanner.redacted
+    return [
+        replace(each, message=clean(each.message), place=f"{where}/{each.place}" if each.place else str(where))
+        for each in [*wrong, *check(found), *secrets]
+    ]
 
 
 def count_briefed(desk: Desk, place: Place, queue: LearningQueue, sent: Sequence[Mapping[str, object]]) -> None:

@@ -22,6 +22,7 @@ from byheart.flows.learning.shelf import (
 )
 from byheart.learners.offline.consolidating import consolidated
 from byheart.learners.offline.grouping import Maybe
+from byheart.learners.offline.signals import FORGET
 from byheart.learners.offline.wishes import same
 from byheart.policies import forgetting, selection
 from byheart.text.sentences import sentences
@@ -167,6 +168,9 @@ def _made(
 
 def _is_known(text: str, preferences: Sequence[str]) -> bool:
     """Whether a preference of the handbook says this already."""
+    if text.startswith(FORGET):
+        # It says what a preference says, and wants it gone.
+        return False
     told = (signal_of(memory.core_of(line)) for line in preferences)
     return any(same(parts["default"], text) for parts in told if parts)
 
@@ -207,7 +211,7 @@ def _handbook(shelf: Shelf, choice: selection.Choice, moved: Sequence[tuple[str,
         each.written.thread.id: [
             Maybe(situation=told.situation, quote=told.quote, default=told.text, turn=told.turn)
             for told in inbox.questions(shelf, each)
-            if told.id not in decided
+            if told.id not in decided and not told.text.startswith(FORGET)
         ]
         for each in choice.selected
     }

@@ -141,6 +141,11 @@ def accept(shelf: Shelf, question: Question, text: str | None) -> Receipt:
     return receipt
 
 
+def settled(shelf: Shelf, question: Question) -> None:
+    """It was done; it is not asked about again."""
+    _decide(shelf, question, "accepted")
+
+
 def reject(shelf: Shelf, question: Question) -> None:
     """Never ask again, and never learn it."""
     salt = shelf.desk.salt()

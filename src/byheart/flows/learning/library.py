@@ -8,17 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import raw
-from byheart.dialects.handbook.checking_files import check
-from byheart.domain.errors import BadInput, NothingFound, Refused
+from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
 from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
-from byheart.domain.results import Finding
+from byheart.domain.results import Receipt
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
+from byheart.flows import forget
 from byheart.flows.brief import addresses
 from byheart.flows.learning import accounts, extracting, inbox, publishing, shelf, taking_away
 from byheart.flows.learning.asking import Asking
 from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
 from byheart.learners.offline.extracting import LEARNER
+from byheart.learners.offline.signals import FORGET
 from byheart.policies import selection
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from byheart.domain.learning import Kept, LearningQueue, LearningSettings
     from byheart.domain.models import Models
-    from byheart.domain.results import Receipt
+    from byheart.domain.results import Finding
     from byheart.flows.desk import Desk
     from byheart.flows.learning.inbox import Question
     from byheart.flows.learning.shelf import Shelf
@@ -309,20 +310,7 @@ class Learning:
         where = folder or self.shelf(project).folder
         if folder is None:
             self._finished(self.shelf(project))
-        found, wrong = shelf.texts(self._desk.files, where)
-        if not found and not wrong:
-            raise NothingFound(f"{where} holds no handbook")
-        secrets = [
-            Finding(rule=each.rule, message=f"the text {each.message}", place=path, line=each.line, column=each.column)
-            for path, text in found.items()
-            for each in self._desk.scanner.secrets(text)
-            if each.severity != "weak"
-        ]
-        clean = self._desk.scanner.redacted
-        return [
-            replace(each, message=clean(each.message), place=f"{where}/{each.place}" if each.place else str(where))
-            for each in [*wrong, *check(found), *secrets]
-        ]
+        return accounts.findings(self._desk, where)
 
     def _finished(self, own: Shelf) -> None:
         """Finish what a killed run had begun to write."""
@@ -373,7 +361,21 @@ class Learning:
     def accept(self, name: str, text: str | None = None, project: str | None = None) -> Receipt:
         """Store one of them as a record."""
         own = self.shelf(project)
-        return inbox.accept(own, inbox.named(own, name), text)
+        question = inbox.named(own, name)
+        if text is None and question.text.startswith(FORGET):
+            return self._forgotten_as_asked(own, question)
+        return inbox.accept(own, question, text)
+
+    def _forgotten_as_asked(self, own: Shelf, question: Question) -> Receipt:
+        hit, is_learnt = taking_away.meant(own, question.text.removeprefix(FORGET))
+        if is_learnt:
+            taking_away.bury_line(own, self._queue, hit.record.text)
+            self._made_anew(own)
+            receipt = Receipt(id="", action="forgotten", scope=hit.scope, dialect=hit.dialect, path=hit.path, record=None, handle=hit.id, line=hit.line)  # fmt: skip
+        else:
+            receipt = forget.forget(own.desk, hit.id, hit.scope, "asked for in a session")
+        inbox.settled(own, question)
+        return receipt
 
     def reject(self, name: str, project: str | None = None) -> Question:
         """Never learn one of them."""
@@ -467,9 +469,17 @@ class Learning:
         """Take one learnt line away for good, by its handle or its whole text: out of the handbook and what it is made from."""
         own = self.shelf()
         line = taking_away.bury_line(own, self._queue, selector)
-        with self._queue.working():
-            self._consolidated(own.project, [("", "")], force=True)
+        self._made_anew(own)
         return line
+
+    def _made_anew(self, own: Shelf) -> None:
+        """Make a handbook without what was forgotten; where it cannot be written, that is told."""
+        with self._queue.working():
+            done = self._consolidated(own.project, [("", "")], force=True)
+        if done.refused:
+            raise Conflict(
+                f"it is forgotten, but the handbook could not be written: {done.refused}; byheart learn tries again"
+            )
 
     def _forgotten_place(self) -> Place:
         return Place(self._home, "global/.byheart/forgotten-sessions.txt")

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook.memory import core_of
 from byheart.dialects.handbook.phrases import signal_of
-from byheart.domain.errors import NothingFound
+from byheart.domain.errors import Ambiguous, NothingFound
 from byheart.domain.handbook import MEMORY, RAW, ROLLOUTS, SKILLS
 from byheart.domain.records import Scope
 from byheart.flows import ledger
+from byheart.flows.desk import NOTEBOOKS, every, hits
 from byheart.flows.learning import inbox, indexed, publishing, shelf
 from byheart.flows.learning.asking import WORDING
 from byheart.policies import forgetting
 from byheart.policies.forgetting import Tombstone
-from byheart.text.likeness import normalised
+from byheart.text.likeness import content_words, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.domain.learning import LearningQueue
+    from byheart.domain.results import Hit
     from byheart.flows.learning.shelf import Shelf
 
-# A text as long as this is not in another line by chance.
-_TELLING = 12
+# A text as long as this is not in another line by chance; and how much of what was asked for a line has to say.
+_TELLING, _MEANT = 12, 0.8
+# Lines that give a raw memory and a summary their shape: they stay, and only what they say goes.
+_HEAD = re.compile(r"(?:description|task|task_group|keywords): |#{2,3} Task \d+: |# ")
 
 
 def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
@@ -79,6 +84,26 @@ def bury_line(own: Shelf, queue: LearningQueue, selector: str) -> str:
     return line
 
 
+def meant(own: Shelf, what: str) -> tuple[Hit, bool]:
+    """The one record or learnt line that a person asked to forget in their own words, and whether it was learnt. Raises
+    NothingFound or Ambiguous, and then nothing is changed."""
+    wanted = set(content_words(what))
+    documents, _ = every(own.desk, list(own.desk.roots), NOTEBOOKS)
+    place = own.place(MEMORY)
+    learnt = indexed.hits(place, own.desk.files.read(place).text or "", Scope.LOCAL)
+    found = [(hit, False) for each in documents for hit in hits(each)] + [(hit, True) for hit in learnt]
+    fitting: dict[str, tuple[Hit, bool]] = {}
+    for hit, is_learnt in found:
+        said = set(content_words(f"{hit.record.key or ''} {hit.record.text}"))
+        if wanted and len(wanted & said) / len(wanted) >= _MEANT:
+            fitting.setdefault(normalised(hit.record.text), (hit, is_learnt))
+    if not fitting:
+        raise NothingFound(f"nothing in memory says {what!r}; reject it, and it is not asked about again")
+    if len(fitting) > 1:
+        raise Ambiguous(what, [hit for hit, _ in fitting.values()])
+    return next(iter(fitting.values()))
+
+
 def _less(text: str, told: Sequence[str]) -> str:
     """A text without the lines that say one of these things. The head of a raw memory keeps its shape: only what it says of
     them goes."""
@@ -87,6 +112,6 @@ def _less(text: str, told: Sequence[str]) -> str:
     for line in text.split("\n"):
         if not any(each in normalised(line) for each in wanted):
             kept.append(line)
-        elif line.startswith(("description: ", "# ")):
-            kept.append(f"{line.split(' ', 1)[0]} a session of which a line was forgotten")
+        elif head := _HEAD.match(line):
+            kept.append(f"{head[0]}a session of which a line was forgotten")
     return "\n".join(kept)

@@ -28,6 +28,8 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _MOST = 40
+# How a candidate begins that is about taking something out of memory.
+FORGET = "forget: "
 _WRAPPED = re.compile(r"^\((.*)\)\W*$")
 _FIRST = ((re.compile(r"^i'?d rather not\b", re.IGNORECASE), "avoid to"), (re.compile(r"^(?:i'?d|i would) rather\b", re.IGNORECASE), "rather"),
           (re.compile(r"^i (?:(?:really|strongly|generally|usually|always) )?prefer\b", re.IGNORECASE), "prefer"),
@@ -57,6 +59,11 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
         document = is_document(turn.text)
         corrects = place > 0 and remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION
         for sentence in sentences(turn.text):
+            gone = "" if document else lasting.unsaid(sentence)
+            if gone:
+                asked = Candidate(quote=one_line(sentence, 300), default=f"{FORGET}{one_line(gone, 200)}", turn=turn.number, score=0.8, reasons=("asks to forget",), situation=situation)  # fmt: skip
+                unsure.setdefault(normalised(asked.default), asked)
+                continue
             judged = lasting.judged(sentence, in_document=document, is_correction=corrects)
             if not judged.is_possible:
                 continue

@@ -13,7 +13,7 @@ from byheart.interfaces.cli import frame
 TOKEN = "mcp-token"
 
 
-@click.command(epilog=frame.examples("byheart mcp", "byheart mcp --http --port 8787", "byheart mcp -C ~/work/shop"))
+@click.command(epilog=frame.examples("byheart mcp", "byheart mcp --http --port 8787", "byheart mcp -C ~/shop"))
 @click.option("--http", is_flag=True, help="Serve over HTTP on loopback instead of standard streams.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8787, show_default=True, help="With --http; 0 is any.")
 @click.option("--no-token", is_flag=True, help="With --http: answer everybody on this machine.")
