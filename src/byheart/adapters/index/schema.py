@@ -112,6 +112,10 @@ def connected(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             text = str(error)
             if "locked" in text or "busy" in text:
+                if attempt < _ATTEMPTS:
+                    # Going over to a write-ahead log is refused at once while another does it, however patient one is.
+                    time.sleep(0.1 * attempt)
+                    continue
                 raise Busy(f"{path} is being written by another process; try again") from None
             if attempt < _ATTEMPTS and ("disk I/O" in text or "unable to open" in text):
                 # Somebody may be deleting it at this moment, or making it anew.
