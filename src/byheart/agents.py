@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from byheart import __version__, extensions
+from byheart.adapters.cards import lease
 from byheart.adapters.files.disk import DiskFiles
 from byheart.domain.errors import BadInput
 from byheart.domain.installing import AgentStatus, Around, Installed, Kind
@@ -18,6 +19,7 @@ from byheart.policies.recipes.agents import RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from byheart.domain.installing import Recipe
     from byheart.wiring import Opened, Surroundings
@@ -120,14 +122,21 @@ def install(
         )
         if trust and hooks is not None and hooks.after is not None:
             found, notes = codex_trust.with_trust(found, hooks.after, os.path.realpath(hooks.path), around.environment)
-    done = known.connect(found, scope_of(project))
+    with _alone(opened.home):
+        done = known.connect(found, scope_of(project))
     done.notes += notes
     return done
 
 
+def _alone(home: str) -> AbstractContextManager[None]:
+    """One byheart at a time changes agents' files: what it did is written down at the end."""
+    return lease.waited_for(os.path.join(home, "state", "install.lock"))
+
+
 def uninstall(opened: Opened, agent: str, scope: str, *, dry: bool) -> Installed:
     """Disconnect an agent."""
-    return connections(opened.home).disconnect(agent, scope, dry=dry)
+    with _alone(opened.home):
+        return connections(opened.home).disconnect(agent, scope, dry=dry)
 
 
 def installed(opened: Opened) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.installing import Kind, Piece
 from byheart.domain.values import replace
+from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,8 +30,9 @@ def with_trust(recipe: Recipe, hooks: str, path: str, environment: Mapping[str, 
     """A recipe that also trusts its hooks; and what to tell where that could not be found out. `hooks` is what hooks.json will
     say, `path` where it lies."""
     program = shutil.which("codex", path=environment.get("PATH", os.defpath))
-    config = next((piece.path for piece in recipe.pieces if piece.path.endswith("config.toml")), "")
-    if program is None or not config:
+    # Codex goes by the user's own settings for that, also where a project's files name the hooks.
+    config = os.path.join(recipe.folders[0], "config.toml")
+    if program is None:
         return recipe, [BY_HAND]
     ours = {handler["command"] for piece in recipe.pieces if piece.path == path for handler in piece.value["hooks"]}
     lines = [
@@ -41,7 +43,11 @@ def with_trust(recipe: Recipe, hooks: str, path: str, environment: Mapping[str, 
     if len(lines) != len(ours):
         return recipe, [BY_HAND]
     piece = Piece(
-        kind=Kind.BLOCK, path=config, at=(NAME,), text="\n\n".join(lines), why="has Codex run byheart's hooks"
+        kind=Kind.BLOCK,
+        path=config,
+        at=(NAME, short_digest(path)),
+        text="\n\n".join(lines),
+        why="has Codex run byheart's hooks",
     )
     return replace(recipe, pieces=(*recipe.pieces, piece)), []
 

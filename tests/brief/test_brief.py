@@ -71,7 +71,7 @@ def test_brief_has_every_notebook_in_the_order_that_matters(cli: Cli, bench: Ben
             "weigh flour in grams",
             "Tests: `pytest -q`",
             "Chose Postgres over SQLite",
-            "- oven: bell, oven.py; the bell is on pin 9",
+            "- oven: mending the oven; the bell is on pin 9",
         )
     ]
     assert places == sorted(places)

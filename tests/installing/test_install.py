@@ -187,13 +187,12 @@ def test_file_that_was_changed_since_loses_only_what_is_ours(bench: Bench, cli: 
     guide.write_text(guide.read_text() + "\n- And polite.\n")
     done = cli("uninstall", "claude-code", "codex")
     assert done.code == 0
-    assert "how it was before byheart is in" in done.err
     left = json.loads(settings.read_text())
     assert left["theme"] == "dark" and "byheart" not in settings.read_text()
     assert [group["hooks"][0]["command"] for group in left["hooks"]["SessionStart"]] == ["echo mine", "echo later"]
     assert "SessionEnd" not in left["hooks"]
     assert guide.read_text() == "# Mine\n\n- Be brief.\n\n- And polite.\n"
-    assert Path(bench.folder, ".claude/settings.json.byheart-backup").read_text() == CLAUDE
+    assert not list(Path(bench.folder).rglob("*.byheart-backup"))
 
 
 def test_own_file_that_somebody_changed_stays(bench: Bench, cli: Cli) -> None:
@@ -312,3 +311,96 @@ def test_hook_scripts_are_valid_javascript(bench: Bench, cli: Cli, tmp_path: Pat
     done = subprocess.run([node, str(module)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "event" in done.stdout
+
+
+def test_hook_of_somebodys_own_in_our_group_stays(bench: Bench, cli: Cli) -> None:
+    cli("install", "claude-code")
+    settings = Path(bench.folder, ".claude/settings.json")
+    told = json.loads(settings.read_text())
+    told["hooks"]["SessionStart"][0]["hooks"].append(
+        {"type": "command", "command": "my-own-hook session-start --client x"}
+    )
+    settings.write_text(json.dumps(told))
+    cli("install", "claude-code")
+    assert "my-own-hook" in settings.read_text() and settings.read_text().count("byheart hook session-start") == 1
+    cli("uninstall", "claude-code")
+    left = json.loads(settings.read_text())
+    assert [hook["command"] for group in left["hooks"]["SessionStart"] for hook in group["hooks"]] == [
+        "my-own-hook session-start --client x"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ['[mcp_servers.byheart]\ncommand = "mine"\n', 'mcp_servers = { foo = { command = "mine" } }\n', 'x = """\n']
+)
+def test_toml_that_would_become_invalid_is_left_alone(bench: Bench, cli: Cli, text: str) -> None:
+    config = Path(bench.folder, ".codex/config.toml")
+    config.parent.mkdir()
+    config.write_text(text)
+    done = cli("install", "codex", "--no-trust")
+    assert done.code == 4 and "config.toml cannot be changed" in done.err
+    assert config.read_text() == text and sorted(os.listdir(config.parent)) == ["config.toml"]
+
+
+def test_installs_at_once_are_all_recorded(bench: Bench, cli: Cli) -> None:
+    import sys
+
+    before = seeded(bench)
+    environment = {**os.environ, **bench.environment, "BYHEART_CHILD": "1"}
+    agents = ("claude-code", "codex", "gemini-cli", "cursor", "opencode", "claude-code")
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "byheart", "install", name, "--no-trust"],
+            env=environment,
+            cwd=bench.project,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for name in agents
+    ]
+    assert [each.wait(timeout=120) for each in running] == [0] * len(agents)
+    assert cli("uninstall", "--all").code == 0
+    assert snapshot(bench) == before
+
+
+def test_record_that_was_lost_does_not_keep_us_in(bench: Bench, cli: Cli) -> None:
+    seeded(bench)
+    cli("install", "claude-code")
+    Path(bench.home, "state/installed.json").unlink()
+    cli("install", "claude-code")
+    cli("uninstall", "claude-code")
+    home = Path(bench.folder)
+    assert json.loads((home / ".claude/settings.json").read_text()) == json.loads(CLAUDE)
+    assert not list(home.rglob("SKILL.md")) and "byheart" not in (home / ".claude.json").read_text()
+
+
+def test_file_of_somebodys_own_where_ours_would_go_is_left_alone(bench: Bench, cli: Cli) -> None:
+    own = Path(bench.folder, ".config/opencode/command/memory.md")
+    own.parent.mkdir(parents=True)
+    own.write_text("my own command\n")
+    done = cli("install", "opencode")
+    assert done.code == 0 and "is left alone" in done.err
+    assert own.read_text() == "my own command\n"
+    cli("uninstall", "opencode")
+    assert own.read_text() == "my own command\n"
+
+
+def test_what_could_not_be_written_leaves_no_copies(bench: Bench, cli: Cli) -> None:
+    before = seeded(bench)
+    blocked = Path(bench.folder, ".claude.json")
+    blocked.unlink()
+    blocked.mkdir()
+    before[".claude.json"] = b"(folder)"
+    assert cli("install", "claude-code").code in (3, 4, 5)
+    assert snapshot(bench) == before
+
+
+def test_version_of_cursors_file_is_its_own(bench: Bench, cli: Cli) -> None:
+    path = Path(bench.folder, ".cursor/hooks.json")
+    path.parent.mkdir()
+    path.write_text('{"version": 2, "hooks": {}}')
+    cli("install", "cursor")
+    assert json.loads(path.read_text())["version"] == 2
+    path.write_text(path.read_text().replace('"version": 2', '"version": 2, "mine": true'))
+    cli("uninstall", "cursor")
+    assert json.loads(path.read_text()).items() >= {"version": 2, "mine": True}.items()

@@ -82,6 +82,21 @@ def test_odd_messages_are_answered_and_the_next_one_too(bench: Bench) -> None:
     assert sum(each.get("error", {}).get("code") == -32700 for each in found) == 3
 
 
+@pytest.mark.parametrize("bad", ["[]", "{}", "[1]", "null", "true", "NaN", "1e999", "[" * 960 + "]" * 960])
+def test_id_that_is_none_ends_nothing(bench: Bench, bad: str) -> None:
+    raw = "\n".join(
+        [
+            f'{{"jsonrpc":"2.0","id":{bad},"method":"tools/call","params":{{"name":"recall_memory","arguments":{{"query":"x"}}}}}}',
+            f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{bad}}}}}',
+            f'{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}',
+            '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"recall_memory","arguments":{"query":"x"}}}',
+            '{"jsonrpc":"2.0","id":9,"method":"ping"}',
+        ]
+    )
+    found = spoken(bench, raw=raw.encode() + b"\n")
+    assert {each["id"] for each in found if "result" in each} == {8, 9}
+
+
 def test_long_message_is_refused_and_the_next_one_is_answered(bench: Bench) -> None:
     found = spoken(bench, raw=b'{"x": "' + b"y" * 9_000_000 + b'"}\n' + json.dumps(ask("ping")).encode() + b"\n")
     assert found[0]["error"]["code"] == -32600 and found[1]["result"] == {}
@@ -173,6 +188,8 @@ def test_http_turns_strangers_away(bench: Bench) -> None:
         assert asked(address, ping, **right, Origin="null")[0] == 403
         assert asked(address, ping, **right, Origin=address.removesuffix("/mcp"))[0] == 200
         assert asked(address, ping, **right, Host="example.org")[0] == 421
+        assert asked(address, ping, **right, Origin="http://localhost:80@evil.example")[0] == 403
+        assert asked(address, ping, **right, Origin="http://[evil")[0] == 403
         assert asked(address + "/../state", ping, **right)[0] == 404
         assert asked(address, b"{", **right)[0] == 400
         assert asked(address, ping, **right, Mcp_Session_Id="unknown")[0] == 404
@@ -250,3 +267,36 @@ def test_link_in_the_folder_of_notes_is_not_followed(bench: Bench, tmp_path: Pat
         with pytest.raises(ByheartError):
             notes.execute({"command": "create", "path": path, "file_text": "y"})
     assert (outside / "secret.txt").read_text() == "outside"
+
+
+def test_secret_is_neither_a_name_nor_shown(bench: Bench) -> None:
+    from byheart.domain.errors import ByheartError
+    from byheart.memory_folder import memory_folder
+
+    token = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"
+    notes = memory_folder(bench.project, bench.environment)
+    for name in (f"{token}.md", "c\u202e.md"):
+        with pytest.raises(ByheartError):
+            notes.execute({"command": "create", "path": f"/memories/{name}", "file_text": "x"})
+    notes.execute({"command": "create", "path": "/memories/a.md", "file_text": "x"})
+    folder = next(Path(bench.home).glob("projects/*/memories"))
+    (folder / "a.md").write_text(f"key {token}\n")
+    (folder / f"{token}.txt").write_text("x")
+    assert token not in notes.execute({"command": "view", "path": "/memories/a.md"})
+    assert token not in notes.execute({"command": "view", "path": "/memories"})
+
+
+def test_learnt_line_is_forgotten_by_the_address_that_the_brief_gives(tmp_path: Path) -> None:
+    from tests.learning.world import World, fixed
+
+    home = World(tmp_path)
+    home.session(("user", "Mend it. From now on always use zirconium bolts in the oven door."), *fixed())
+    home.learn()
+    number = next(n for n, line in enumerate(home.text("memory_summary.md").split("\n"), 1) if "zirconium" in line)
+    found = spoken(
+        home.bench, ask("tools/call", name="forget_memory", arguments={"memory": f"memory://root#{number}"})
+    )[0]
+    assert found["result"]["isError"] is False and "Forgotten" in found["result"]["content"][0]["text"]
+    assert "zirconium" not in home.text("memory_summary.md")
+    gone = spoken(home.bench, ask("tools/call", name="forget_memory", arguments={"memory": "memory://root#7"}))[0]
+    assert gone["result"]["isError"] is True

@@ -28,6 +28,8 @@ class Piece:
     at: tuple[str, ...] = ()
     value: Any = None
     text: str = ""
+    # What is there already counts for more.
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

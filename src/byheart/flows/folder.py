@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.domain.errors import BadInput, ByheartError, Conflict, NothingFound, Refused, Unsafe
 from byheart.domain.roots import Place
+from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +55,7 @@ class NotesFolder:
         kind = self._kind(place)
         if kind == "folder" or (not kind and place == self._folder):
             return "\n".join([f"Files below {path.rstrip('/') or ROOT}:", *self._listed(place, _SHOWN)])
-        text = self._read(place, path)
+        text = visible(self._scanner.redacted(self._read(place, path)))
         lines = text.split("\n")
         first, last = _range(view_range, len(lines))
         shown = (f"{number:6}\t{lines[number - 1]}" for number in range(first, last + 1))
@@ -138,6 +139,8 @@ class NotesFolder:
         for name in names:
             if name in (".", "..") or name.startswith(".") or not _NAME.fullmatch(name) or "%2e" in name.casefold():
                 raise BadInput(f"{path!r} has a part that no file here may have: {name!r}")
+        if names and any(found.severity not in ("command", "weak") for found in self._scanner.findings(path)):
+            raise Refused("a name that holds a secret or hidden characters is no name for a file")
         if len(names) > _DEPTH:
             raise BadInput(f"{path!r} is nested too deeply; at most {_DEPTH} levels")
         return Place(self._folder.base, "/".join([self._folder.path, *names]))
@@ -185,7 +188,7 @@ class NotesFolder:
         for name in self._files.names(place):
             each = Place(place.base, f"{place.path}/{name}")
             kind = self._kind(each)
-            if name.startswith(".") or kind == "other":
+            if name.startswith(".") or kind == "other" or self._scanner.secrets(name):
                 continue
             found.append(f"- {above}{name}{'/' if kind == 'folder' else ''}")
             if kind == "folder" and depth > 1:

@@ -68,6 +68,7 @@ def shelves(home: str, folder: str, environment: dict[str, str]) -> list[_Shelf]
 
     return [
         _Shelf(agent="claude-code", scope=here, folder=f"{claude}/projects/{dashed}/memory", names=r"(?!MEMORY\.md).*\.md", read=native.topic),
+        _Shelf(agent="claude-code", scope=here, folder=f"{claude}/projects/{dashed}/memory", names=r"MEMORY\.md", read=native.unlinked),
         _Shelf(agent="codex", scope=everywhere, folder=f"{codex}/memories", names=r"memory_summary\.md", read=native.summary),
         _Shelf(agent="codex", scope=everywhere, folder=f"{codex}/memories_v2", names=r"memory_summary\.md", read=native.summary),
         _Shelf(agent="codex", scope=here, folder=f"{codex}/memories", names=r"MEMORY\.md", read=about_here),

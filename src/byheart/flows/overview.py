@@ -107,13 +107,14 @@ def show_one(desk: Desk, selector: str, scope: Scope | None) -> Hit:
     return without_secrets(desk, [find_one(desk, selector, scope)])[0]
 
 
-def profile(desk: Desk, scopes: Sequence[Scope]) -> ProfileView:
-    """The Active Profile. A notebook that is missing or broken is created or recovered first, as at every activation."""
+def profile(desk: Desk, scopes: Sequence[Scope], *, activates: bool = True) -> ProfileView:
+    """The Active Profile. A notebook that is missing or broken is created or recovered first, as at every activation; only
+    looking (`activates` False) changes nothing."""
     local = desk.roots[Scope.LOCAL]
     notes: list[str] = []
     if not desk.limits.enabled:
         return ProfileView(enabled=False, bullets=(), notes=("memory is switched off in the configuration",))
-    notes += _activated(desk)
+    notes += _activated(desk) if activates else []
     if not is_enabled(desk, local):
         note = f"memory is switched off in {local.documents[PROFILE]}"
         return ProfileView(enabled=False, bullets=(), notes=(*notes, note))

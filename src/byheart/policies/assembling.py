@@ -65,7 +65,13 @@ def _size(line: Sequence[Any]) -> int:
     return len(line[0]) + len(line[1]) + 6
 
 
-def rendered(head: str, chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]], left_out: int, delimiter: str) -> str:
+def rendered(
+    head: str,
+    chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]],
+    left_out: int,
+    delimiter: str,
+    notes: Sequence[str] = (),
+) -> str:
     """A brief as a session reads it: data between marks that nobody could have known."""
     lines = [f'<{TAG} id="{delimiter}">', head.rstrip("\n")]
     for title, every in chosen:
@@ -73,5 +79,6 @@ def rendered(head: str, chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]], l
         lines += [f"- {line[0]} [{line[1]}]" for line in every]
     if left_out:
         lines += ["", f"({left_out} more lines did not fit; memory://root has the project's.)"]
+    lines += ["", *notes] if notes else []
     lines += [f"[end {delimiter}]", f"</{TAG}>"]
     return "\n".join(lines) + "\n"

@@ -111,6 +111,12 @@ def bullets(text: str, name: str, category: str = NOTE, heading: str = "") -> It
                     yield Native(text=piece, category=category, name=f"{name}#{number}.{part}")
 
 
+def unlinked(text: str, name: str) -> Iterator[Native]:
+    """Claude Code's own index: the points that say something themselves, rather than name a file that does."""
+    plain = re.sub(r"^\s*[-*+]\s+\[[^\]]+\]\([^)]+\.md\).*$", "", text, flags=re.MULTILINE)
+    yield from bullets(plain, name, USER_PREFERENCE)
+
+
 def lessons(text: str, name: str) -> Iterator[Native]:
     """oh-my-pi's learned.md."""
     yield from bullets(text, name, LEARNED)

@@ -98,9 +98,12 @@ def _walked(text: str, path: Path) -> tuple[_Node, Path]:
     """The deepest value on the way to a path, and how far it goes."""
     node = _read(text)
     for depth, name in enumerate(path):
-        if name not in node.members:
+        if name in node.members:
+            node = node.members[name][1]
+        elif name.isdecimal() and isinstance(node.value, list) and int(name) < len(node.elements):
+            node = node.elements[int(name)]
+        else:
             return node, path[:depth]
-        node = node.members[name][1]
     return node, path
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
+_SHAPE = {"version", "folder", "project", "day", "head", "settings", "environment", "general", "off", "sections"}
 # Variables that say nothing about what a brief holds.
 _OWN = ("BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_EMBEDDINGS_KEY", "BYHEART_MODEL_KEY")  # fmt: skip
 
@@ -64,7 +65,7 @@ def path_of(home: str, folder: str) -> str:
 def read(home: str, folder: str) -> Card | None:
     """A folder's card; None where there is none that can be used."""
     card = _object(path_of(home, folder))
-    if card is None or card.get("version") != VERSION or card.get("folder") != folder:
+    if card is None or card.get("version") != VERSION or card.get("folder") != folder or not set(card) >= _SHAPE:
         return None
     return card
 
@@ -82,9 +83,10 @@ def folders(home: str) -> list[tuple[str, str]]:
 
 
 def drop(home: str) -> None:
-    """Take away every card and everything that is kept of what sessions were told, as when something was forgotten."""
+    """Take away every card and everything that is kept of what sessions were told, as when something was forgotten: also what a
+    killed hook left half-written."""
     for place in (_FOLDER, _SENT):
-        for name in _names(os.path.join(home, place)):
+        for name in _names(os.path.join(home, place), ""):
             _remove(os.path.join(home, place, name))
 
 
@@ -140,10 +142,13 @@ def sweep_sent(home: str, most: int) -> int:
 def note(home: str, told: Card) -> None:
     """Note that a session ended or pauses: one line, whoever else writes."""
     path = os.path.join(home, _NOTES)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    import stat
+
+    _made(os.path.dirname(path))
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     try:
-        if os.fstat(opened).st_size < _MOST_NOTES:
+        found = os.fstat(opened)
+        if stat.S_ISREG(found.st_mode) and found.st_size < _MOST_NOTES:
             os.write(opened, (json.dumps(told) + "\n").encode("utf-8", "replace"))
     finally:
         os.close(opened)
@@ -206,24 +211,36 @@ def _bytes(path: str, most: int) -> bytes:
 
 
 def _put(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    """Write a file, whole or not at all. What cannot be kept is not kept: a session is told all the same."""
     beside = f"{path}.{os.getpid()}.tmp"
-    opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        with open(opened, "wb", closefd=False) as stream:
-            stream.write(text.encode("utf-8", "replace"))
-    finally:
-        os.close(opened)
-    os.replace(beside, path)
+        _made(os.path.dirname(path))
+        opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            with open(opened, "wb", closefd=False) as stream:
+                stream.write(text.encode("utf-8", "replace"))
+            os.replace(beside, path)
+        finally:
+            os.close(opened)
+            _remove(beside)
+    except OSError:
+        return
 
 
-def _names(folder: str) -> list[str]:
+def _made(folder: str) -> None:
+    """Make a folder, and those above it that are missing, for nobody else to look into."""
+    if not os.path.isdir(folder):
+        _made(os.path.dirname(folder))
+        os.mkdir(folder, 0o700)
+
+
+def _names(folder: str, ending: str = ".json") -> list[str]:
     try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+        return sorted(name for name in os.listdir(folder) if name.endswith(ending))
     except OSError:
         return []
 
 
 def _remove(path: str) -> None:
-    if os.path.lexists(path):
+    if os.path.lexists(path) and not os.path.isdir(path):
         os.unlink(path)

@@ -24,3 +24,15 @@ def held(path: str) -> Iterator[bool]:
         yield True
     finally:
         os.close(opened)
+
+
+@contextmanager
+def waited_for(path: str) -> Iterator[None]:
+    """A stretch in which this process alone does what the lock is for; others wait for it."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)

@@ -13,6 +13,7 @@ from byheart.domain.records import Scope
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, find_one, without_secrets
 from byheart.flows.learning import reading
 from byheart.flows.learning.reading import SCHEME
+from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from byheart.flows.desk import Desk
@@ -25,6 +26,10 @@ _MOST = 200
 
 def read(desk: Desk, shelf: Shelf, address: str) -> str:
     """What an address names, without secrets. Raises BadInput or NothingFound, saying what can be named."""
+    return visible(_read(desk, shelf, address))
+
+
+def _read(desk: Desk, shelf: Shelf, address: str) -> str:
     rest = address[len(SCHEME) :] if address.casefold().startswith(SCHEME) else ""
     host, _, path = rest.partition("#")[0].partition("/")
     fragment = rest.partition("#")[2]
@@ -46,7 +51,7 @@ def read(desk: Desk, shelf: Shelf, address: str) -> str:
 
 def _of_handbook(shelf: Shelf, address: str, fragment: str) -> str:
     text = reading.read(shelf, address)
-    if not fragment.isdigit():
+    if not re.fullmatch("[0-9]{1,7}", fragment):
         return text
     # A line of the summary, with what stands indented below it.
     lines = text.split("\n")
@@ -75,8 +80,8 @@ def _of_journal(desk: Desk, path: str) -> str:
         place = shelf.memory
     elif name in ("USER", "LONGMEMORY"):
         place = shelf.user if name == "USER" else shelf.long_memory
-    elif re.fullmatch(r"\d{4}-\d\d-\d\d", name):
-        place = shelf.daily(date.fromisoformat(name))
+    elif (day := _day(name)) is not None:
+        place = shelf.daily(day)
     else:
         raise BadInput(f"{name!r} is no part of the journal; {SCHEME}journal, {SCHEME}journal/2026-01-31 and {SCHEME}journal/LONGMEMORY are")  # fmt: skip
     text = read(desk, place).text
@@ -88,6 +93,13 @@ def _of_journal(desk: Desk, path: str) -> str:
     }
     lines = text.split("\n")
     return "\n".join(line for number, line in enumerate(lines, 1) if number not in hidden and not conceals(line))
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else None
+    except ValueError:
+        return None
 
 
 def _of_experiences(desk: Desk, fragment: str) -> str:

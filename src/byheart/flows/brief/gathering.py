@@ -26,7 +26,7 @@ _BOTH = (Scope.LOCAL, Scope.GLOBAL)
 _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>, in \d+ sessions)?\)\s*$")
 _TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
 _DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
-_LONG, _TOPIC_LENGTH = 320, 260
+_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 10
 _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
 
@@ -37,7 +37,7 @@ def profile(desk: Desk) -> BriefSection:
 
     section = BriefSection(name="profile", title="What the user wants", share=0.2)
     section.sources = [str(root.documents[PROFILE]) for root in desk.roots.values()]
-    view = overview.profile(desk, _BOTH)
+    view = overview.profile(desk, _BOTH, activates=False)
     section.notes += view.notes
     for hit in view.bullets:
         record = hit.record
@@ -80,14 +80,15 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
         if title == PREFERENCES:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
         elif title == TIPS and not line.startswith(_SEARCH):
-            tips.lines.append(BriefLine(text=line, address=address, why=_why_tip(line)))
+            tips.lines.append(BriefLine(text=_tip(line), address=address, why=_why_tip(line)))
         elif title == INDEX and (topic := _TOPIC.match(f"- {line}")):
-            learnings = details.get("learnings", "")
-            more = f"; {learnings}" if learnings and learnings != _NOTHING_MORE else ""
             # Every block of a project begins with its name, which whoever reads this knows.
             label = topic["label"].removeprefix(f"{shelf.name} - ")
-            told = shortened(f"{label}: {topic['words']}{more}", _TOPIC_LENGTH)
-            index.lines.append(BriefLine(text=told, address=address, why="a block of MEMORY.md, the newest first"))  # fmt: skip
+            told = BriefLine(text=_topic(label, topic["words"], details), address=address, why="a block of MEMORY.md, the newest first")  # fmt: skip
+            if len(index.lines) < _TOPICS:
+                index.lines.append(told)
+            else:
+                index.left_out.append((told.text, address, f"only the newest {_TOPICS} blocks are told"))
     return found
 
 
@@ -111,16 +112,23 @@ def _entries(text: str) -> Iterator[tuple[str, int, str, dict[str, str]]]:
 
 
 _HABIT = re.compile(
-    r'^when (?P<situation>.+?), the user asked for "(?P<what>.+?)" in (?P<times>\d+) sessions, last: ".*" -> '
+    r'^when (?P<situation>.+?), the user asked for "(?P<what>.+?)" in (?P<times>\d+) sessions, last: "(?P<last>.*)" -> '
 )
+_ASKED = re.compile(
+    r'^when (?P<situation>.+?), the user asked in (?P<times>\d+) sessions: "(?P<quote>.*)" -> (?P<default>.+)$'
+)
+# A wish of so few words means little without when it was said.
+_FEW = 5
 
 
 def wish(line: str) -> str:
-    """A preference of the summary as an agent needs it: what to do, then the words it comes from where those say more."""
+    """A preference of the summary as an agent needs it: what to do, then as much of when and in which words as says more."""
     core = _CITE.sub("", core_of(line))
-    habit = _HABIT.match(core)
-    if habit:
-        return f'when {habit["situation"]}: the user often asks for "{habit["what"]}" ({habit["times"]} sessions); expect it unless told otherwise'
+    if habit := _HABIT.match(core):
+        last = shortened(habit["last"], 140)
+        return f'when {habit["situation"]}, the user often asks for "{habit["what"]}" ({habit["times"]} sessions; last: "{last}")'
+    if asked := _ASKED.match(core):
+        return f'when {asked["situation"]}: {asked["default"].removesuffix(" (inferred)")} (asked for in {asked["times"]} sessions: "{shortened(asked["quote"], 80)}")'
     parts = signal_of(core)
     if parts is None:
         return core
@@ -128,20 +136,53 @@ def wish(line: str) -> str:
     if "(inferred)" in default:
         return f"when {parts['situation']}: {default}"
     if normalised(default) in normalised(quote) or len(quote) > _LONG // 2:
-        return default
+        short = len(content_words(default)) < _FEW and not parts["situation"].startswith("working in this project")
+        return f"{default} (said when {shortened(parts['situation'], 90)})" if short else default
     return f'{default} (the user {parts["manner"]}: "{quote}")'
 
 
 def _why_wish(line: str) -> str:
     cite = _CITE.search(line)
     times = (cite["times"] or "") if cite else ""
-    return f"said by the user{times} ({cite['cite']})" if cite else "a preference of the summary"
+    manner = "inferred from what the user asked for" if "(inferred)" in line else "said by the user"
+    return f"{manner}{times} ({cite['cite']})" if cite else "a preference of the summary"
 
 
 def _why_tip(line: str) -> str:
     if line.startswith("[ad-hoc note]"):
         return "a note that somebody wrote"
-    return "a procedure that repeats" if line.startswith("Related skill") else "worked in several sessions"
+    if line.startswith("Related skill"):
+        return "a procedure that repeats"
+    again = re.match(r"(?:Met in|In) (\d+) sessions", line)
+    return f"came up in {again[1]} sessions" if again else "a tip of the summary; MEMORY.md names the sessions"
+
+
+_SKILL = re.compile(r"^Related skill: skills/(?P<name>[\w.-]+)/SKILL\.md: ")
+_PARTS = re.compile(r"; (?=decided by the user: |agent's finding: |`)")
+_SEARCHED = "; search it first for work on "
+
+
+def _tip(line: str) -> str:
+    """A tip as an agent can use it: a procedure by the address that it can be read at."""
+    return _SKILL.sub(lambda found: f"Procedure memory://root/skills/{found['name']}/SKILL.md: ", line)
+
+
+def _topic(label: str, words: str, details: dict[str, str]) -> str:
+    """A block of the handbook: what it was about rather than its keywords, and of what was learnt there as much as fits whole."""
+    tasks = details.get("desc", "").partition(_SEARCHED)[0]
+    told = f"{label}: {shortened(tasks or words, _TASKS_LENGTH)}"
+    learnings = details.get("learnings", "")
+    for part in _PARTS.split(learnings) if learnings != _NOTHING_MORE else ():
+        shown = _decided(part) if part.startswith("decided by the user: ") else part
+        if shown and "…" not in shown[-2:] and len(told) + len(shown) + 2 <= _TOPIC_LENGTH:
+            told = f"{told}; {shown}"
+    return told
+
+
+def _decided(part: str) -> str:
+    """A decision whose answer is never cut off: the question is, if need be."""
+    question, arrow, answer = part.removeprefix("decided by the user: ").rpartition(" -> ")
+    return f"decided: {shortened(question, 90)} -> {answer}" if arrow else ""
 
 
 def journal(desk: Desk) -> BriefSection:

@@ -13,7 +13,7 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
 from byheart.flows.brief import gathering
-from byheart.flows.desk import is_enabled
+from byheart.flows.desk import PROFILE, is_enabled
 from byheart.policies import standing
 from byheart.text.defusing import defused
 from byheart.text.likeness import normalised
@@ -75,6 +75,10 @@ def card_of(
     silence = _silence(desk)
     if silence:
         card["off"] = silence
+        # Switching it on again is a change of one of these.
+        card["general"] += [
+            [path, kitchen.stamp(path)] for root in desk.roots.values() if (path := str(root.documents[PROFILE]))
+        ]
         return card
     kept = (
         {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}

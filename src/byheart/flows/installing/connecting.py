@@ -14,7 +14,7 @@ from byheart.flows.installing.pieces import put_in, take_out
 from byheart.text.slugs import content_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from byheart.domain.installing import Recipe
     from byheart.domain.ports import Files
@@ -45,7 +45,10 @@ class Connections:
         for path, pieces in _by_file(recipe).items():
             try:
                 before = self._text(path)
-                start = self._original(path, before, known.get(path))
+                if path not in known and _is_theirs(before, pieces):
+                    done.notes.append(f"{path} is there and not byheart's, so it is left alone")
+                    continue
+                start = self._original(path, before, known.get(path), pieces)
                 # What is in place is left in its place, whatever was written around it.
                 same = path not in known or known[path].get("pieces") == [_told(piece) for piece in pieces]
                 after = before if same and put_in(before, pieces) == before else put_in(start, pieces)
@@ -55,10 +58,15 @@ class Connections:
             done.changes.append(FileChange(path=path, before=before, after=after, whys=[piece.why for piece in pieces]))
         return done
 
-    def _original(self, path: str, now: str | None, known: dict[str, Any] | None) -> str | None:
-        """A file's text as it would be without us: what we put in before may be another version's."""
+    def _original(
+        self, path: str, now: str | None, known: dict[str, Any] | None, wanted: Sequence[Piece] = ()
+    ) -> str | None:
+        """A file's text as it would be without us: what we put in before may be another version's, and the record of it may be
+        lost."""
         if known is None:
-            return now
+            return take_out(
+                now, wanted, was_there=now is not None and not all(piece.kind is Kind.FILE for piece in wanted)
+            )
         pieces = [_piece(path, each) for each in known.get("pieces", [])]
         if now is not None and content_digest(now) == known.get("after"):
             if known.get("created"):
@@ -93,6 +101,7 @@ class Connections:
         return done
 
     def _written(self, recipe: Recipe, scope: str, done: Installed, written: list[FileChange]) -> None:
+        """Write what is planned, backups first; everything that is written is in `written`, so that it can be taken back."""
         record = self.record()
         name = f"{recipe.agent} {scope}"
         entry = record.get(name, {}).get("files", {})
@@ -100,7 +109,7 @@ class Connections:
         for change in done.changes:
             known = entry.get(change.path)
             # A file that is in no recipe's record was there before us, or was not.
-            start = self._original(change.path, change.before, known)
+            start = self._original(change.path, change.before, known, by_file[change.path])
             told: dict[str, Any] = {
                 "created": start is None,
                 "after": content_digest(change.after or ""),
@@ -108,9 +117,14 @@ class Connections:
                 "folders": (known or {}).get("folders") or self._missing_folders(change.path),
                 "backup": (known or {}).get("backup") or "",
             }
-            if start is not None:
-                told["backup"] = told["backup"] or f"{change.path}{_BACKUP}"
-                self._put(told["backup"], start, self._text(told["backup"]))
+            if start is not None and not told["backup"]:
+                backup = f"{change.path}{_BACKUP}"
+                there = self._text(backup)
+                # One of a record that is lost holds what was there before; it is not ours to write over.
+                if there is None:
+                    self._put(backup, start, None)
+                    written.append(FileChange(path=backup, before=None, after=start))
+                told["backup"] = backup if there in (None, start) else ""
             entry[change.path] = told
             if change.is_change:
                 self._put(change.path, change.after, change.before)
@@ -161,10 +175,8 @@ class Connections:
             self._put(path, after, now)
         backup = known.get("backup")
         if backup and self._text(backup) is not None:
-            if after is not None and content_digest(after) == content_digest(self._text(backup) or ""):
-                self._put(backup, None, self._text(backup))
-            else:
-                done.notes.append(f"{path} was changed since; how it was before byheart is in {backup}")
+            # What was put in came out, so nobody needs the copy, which may hold what is private.
+            self._put(backup, None, self._text(backup))
 
     def _pruned(self, entries: Iterable[dict[str, Any]]) -> None:
         """Take away the folders that we made and nobody else has put anything into."""
@@ -211,6 +223,12 @@ def _by_file(recipe: Recipe) -> dict[str, list[Piece]]:
     return found
 
 
+def _is_theirs(text: str | None, pieces: Sequence[Piece]) -> bool:
+    """Whether a file that we would write whole is somebody else's."""
+    whole = [piece for piece in pieces if piece.kind is Kind.FILE]
+    return bool(whole) and text is not None and all(text != piece.text for piece in whole) and "byheart" not in text
+
+
 def _place(path: str) -> Place:
     """A file of an agent's. People link these from elsewhere: what is behind the link is meant."""
     real = os.path.realpath(path)
@@ -224,10 +242,22 @@ def _place(path: str) -> Place:
 
 
 def _told(piece: Piece) -> dict[str, Any]:
-    return {"kind": piece.kind.value, "at": list(piece.at), "value": piece.value, "text": piece.text}
+    return {
+        "kind": piece.kind.value,
+        "at": list(piece.at),
+        "value": piece.value,
+        "text": piece.text,
+        "keeps": piece.keeps,
+    }
 
 
 def _piece(path: str, told: dict[str, Any]) -> Piece:
     return Piece(
-        kind=Kind(told["kind"]), path=path, why="", at=tuple(told["at"]), value=told["value"], text=told["text"]
+        kind=Kind(told["kind"]),
+        path=path,
+        why="",
+        at=tuple(told["at"]),
+        value=told["value"],
+        text=told["text"],
+        keeps=bool(told.get("keeps")),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SAYS = "(byheart install wrote this; byheart uninstall takes it out)"
-_HOOK = re.compile(r"\bhook (?:session-start|prompt|pre-tool|pre-compact|stop|session-end) --client ")
+# A hook of ours, wherever byheart lay when it was written.
+_HOOK = re.compile(
+    r"""byheart['"]* (hook (?:session-start|prompt|pre-tool|pre-compact|stop|session-end) --client [\w-]+)"""
+)
 
 
 def put_in(text: str | None, pieces: Sequence[Piece]) -> str | None:
     """A file's text with these pieces in it; the same text where they are in it already."""
     for piece in pieces:
         text = _with(text, piece)
+    _check_toml(text, pieces)
     return text
+
+
+def _check_toml(text: str | None, pieces: Sequence[Piece]) -> None:
+    """A TOML file that could not be read after this is not written: the same table may stand there already, or it was broken before."""
+    path = pieces[0].path if pieces else ""
+    if not path.endswith(".toml") or text is None:
+        return
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(
+            f"{path} cannot be changed: with byheart's part it would not be valid TOML ({error}); take out what is there of byheart's, or mend it, and try again"
+        ) from None
 
 
 def take_out(text: str | None, pieces: Sequence[Piece], *, was_there: bool) -> str | None:
@@ -45,6 +63,8 @@ def _with(text: str | None, piece: Piece) -> str | None:
     try:
         if piece.kind is Kind.MEMBER:
             known = _at(jsonedit.parsed(text or ""), piece.at)
+            if piece.keeps and known is not None:
+                return text
             return text if known == piece.value else jsonedit.with_member(text or "", piece.at, piece.value)
         known = _at(jsonedit.parsed(text or ""), piece.at)
         if isinstance(known, list) and piece.value in known:
@@ -62,6 +82,9 @@ def _without(text: str | None, piece: Piece) -> str | None:
     if piece.kind is Kind.BLOCK:
         return _without_block(text, piece)
     try:
+        if piece.keeps and set(jsonedit.parsed(text)) != {piece.at[0]}:
+            # It was there, or others have come to rely on it.
+            return text
         if piece.kind is Kind.MEMBER:
             return _less(text, piece.at) if _at(jsonedit.parsed(text), piece.at) is not None else text
         return _less_element(text, piece)
@@ -80,22 +103,41 @@ def _less(text: str, at: tuple[str, ...]) -> str:
 
 
 def _less_element(text: str, piece: Piece) -> str:
-    found = _at(jsonedit.parsed(text), piece.at)
-    if not isinstance(found, list):
-        return text
+    """A text without a hook of ours: the whole group where it holds nothing else, else our handler alone."""
     event = _event(piece.value)
-    ours = [n for n, each in enumerate(found) if each == piece.value or (event and _event(each) == event)]
-    for index in reversed(ours):
-        text = jsonedit.without_element(text, piece.at, index)
-    if ours and _at(jsonedit.parsed(text), piece.at) == []:
+    held = _at(jsonedit.parsed(text), piece.at)
+    found: list[object] = held if isinstance(held, list) else []
+    for index in reversed(range(len(found))):
+        each = found[index]
+        handlers = each.get("hooks") if isinstance(each, dict) else None
+        if each == piece.value or (event and not isinstance(handlers, list) and _event(each) == event):
+            text = jsonedit.without_element(text, piece.at, index)
+        elif event and isinstance(handlers, list):
+            ours = [place for place, handler in enumerate(handlers) if _event(handler) == event]
+            if ours and len(ours) == len(handlers):
+                text = jsonedit.without_element(text, piece.at, index)
+            else:
+                for place in reversed(ours):
+                    text = jsonedit.without_element(text, (*piece.at, str(index), "hooks"), place)
+    if found and _at(jsonedit.parsed(text), piece.at) == []:
         return _less(text, piece.at)
     return text
 
 
 def _event(value: object) -> str:
-    """Which hook of ours an element is; empty where it is somebody else's."""
-    found = _HOOK.search(json.dumps(value))
-    return found.group() if found else ""
+    """Which hook of ours something is; empty where it is somebody else's."""
+    found = _HOOK.search(_words(value))
+    return found[1] if found else ""
+
+
+def _words(value: object) -> str:
+    """The command of a handler, or of the only handler of a group."""
+    if isinstance(value, dict):
+        handlers = value.get("hooks")
+        if isinstance(handlers, list):
+            return _words(handlers[0]) if len(handlers) == 1 else ""
+        return str(value.get("command") or value.get("bash") or "")
+    return ""
 
 
 def _at(value: object, path: tuple[str, ...]) -> object:

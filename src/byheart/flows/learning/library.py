@@ -472,6 +472,15 @@ class Learning:
         self._made_anew(own)
         return line
 
+    def selector_of(self, named: str) -> str:
+        """What a record or a line is called by, from its address: of the summary's lines, what they say."""
+        if not named.casefold().startswith("memory://"):
+            return named
+        place, _, fragment = named.partition("#")
+        if place.casefold().rstrip("/") == "memory://root" and fragment.isdigit():
+            return addresses.read(self._desk, self.shelf(), named).split("\n")[0].strip().removeprefix("- ")
+        return fragment or named
+
     def _made_anew(self, own: Shelf) -> None:
         """Make a handbook without what was forgotten; where it cannot be written, that is told."""
         with self._queue.working():

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LARGEST = 8_000_000
-# How often work is looked for unasked, in seconds.
-_EVERY = 600
+# How often work is looked for unasked, in seconds; how long to wait for an agent to say what it has to say; and how soon a second
+# hook of the same start is one too many.
+_EVERY, _PATIENCE, _AT_ONCE = 600, 1.5, 20
+# All that a model is told of what went wrong: a person sees the rest.
+BROKEN = "(byheart: memory could not be read; `byheart doctor` says why)"
+_PARTLY = "(part of memory could not be read; `byheart doctor` says why)"
+_BEFORE = "(memory changed a moment ago; this is how it was before)"
 
 
 class Call:
@@ -58,28 +63,28 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"byheart: a hook is called as byheart hook EVENT --client NAME; {known}\n")
         return 2
     room = _after(arguments, "--tokens")
-    told = _spoken(_after(arguments, "--payload"))
-    call = Call(event, client, told, dict(os.environ), int(room) if room.isdigit() else 0)
+    told: dict[str, Any] = {}
     try:
-        text = _answer(call)
-    except Exception as error:  # noqa: BLE001 - a hook must never stop a session
-        text = f"(byheart: memory could not be read: {_plain(error)}; `byheart doctor` says more)"
-        if event != envelopes.START:
-            sys.stderr.write(text + "\n")
-            return 0
+        told = _spoken(_after(arguments, "--payload"))
+        text = _answer(Call(event, client, told, dict(os.environ), int(room) if room.isdecimal() else 0))
+    except Exception:  # noqa: BLE001 - a hook must never stop a session
+        # What went wrong may quote a file that came with a clone, so nothing of it is told to a model.
+        text = BROKEN if event == envelopes.START else ""
     if text:
         wrapped = envelopes.envelope(client, event, told, text)
         out = wrapped if isinstance(wrapped, str) else json.dumps(wrapped)
-        sys.stdout.buffer.write(out.encode("utf-8", "replace"))
-        sys.stdout.buffer.flush()
+        try:
+            _print(out.encode("utf-8", "replace"))
+        except OSError:
+            # Nobody listens any more.
+            return 0
     return 0
 
 
-def _plain(error: BaseException) -> str:
-    """An error in a few words, in one line, with nothing in it that could be taken for more."""
-    from byheart.interfaces.hooks import slow
-
-    return slow.safe(str(error) or type(error).__name__)
+def _print(content: bytes) -> None:
+    """Everything at once, past what the interpreter would want to flush when it ends."""
+    while content:
+        content = content[os.write(1, content) :]
 
 
 def _after(arguments: list[str], name: str) -> str:
@@ -94,13 +99,38 @@ def _after(arguments: list[str], name: str) -> str:
 def _spoken(payload: str) -> dict[str, Any]:
     """What the agent says about the moment: JSON on standard input, or as an argument."""
     raw = payload.encode("utf-8", "replace") if payload else b""
-    if not raw and not sys.stdin.isatty():
-        raw = sys.stdin.buffer.read(_LARGEST)
+    if not raw and not _is_terminal():
+        raw = _heard()
     try:
         told = json.loads(raw) if raw.strip() else {}
     except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}
+
+
+def _is_terminal() -> bool:
+    try:
+        return os.isatty(0)
+    except OSError:
+        return True
+
+
+def _heard() -> bytes:
+    """What stands on standard input. One that is left open is not waited for longer than a session would like."""
+    import select
+
+    found, deadline = b"", time.monotonic() + _PATIENCE
+    while len(found) < _LARGEST and (left := deadline - time.monotonic()) > 0:
+        try:
+            if not select.select([0], [], [], left)[0]:
+                break
+            part = os.read(0, 1 << 20)
+        except (OSError, ValueError):
+            break
+        if not part:
+            break
+        found += part
+    return found
 
 
 def _answer(call: Call) -> str:
@@ -143,21 +173,19 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
     ]
     most = call.room or settings["tokens"]
     room = settings["characters"] if envelopes.is_narrow(call.client) and not call.room else most * 4
-    chosen, out = assembling.fitted(head, sections, room, most)
-    notes = [note for section in sections for note in section["notes"]]
+    is_partial = any(section["notes"] for section in sections)
+    notes = [*([_BEFORE] if late else []), *([_PARTLY] if is_partial else [])]
+    used = sum(len(note) + 1 for note in notes)
+    chosen, out = assembling.fitted(head, sections, room - used, most - used // 3)
     if not chosen:
-        return f"(byheart: {notes[0]})" if notes else ""
-    if late:
-        notes.append("memory changed a moment ago; this is how it was before")
-    body = assembling.rendered(head[0], chosen, len(out), "")
+        return BROKEN if is_partial else ""
+    body = assembling.rendered(head[0], chosen, len(out), "", notes)
     digest = f"{len(body)}-{_sum(body)}"
     before = cardfiles.sent(call.home, call.client, call.session) if call.session else None
-    if call.told.get("source") == "resume" and before is not None and before.get("digest") == digest:
+    if before is not None and before.get("digest") == digest and _knows(call, before):
         return ""
     delimiter = os.urandom(6).hex()
-    text = assembling.rendered(head[0], chosen, len(out), delimiter)
-    if notes:
-        text = f"{text}(byheart: {notes[0]})\n"
+    text = assembling.rendered(head[0], chosen, len(out), delimiter, notes)
     if call.session:
         cardfiles.keep_sent(
             call.home,
@@ -169,6 +197,7 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
                 "project": card["project"],
                 "folder": card["folder"],
                 "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "seconds": time.time(),
                 "digest": digest,
                 "characters": len(text),
                 "told": [[title, *line[:4]] for title, lines in chosen for line in lines],
@@ -177,6 +206,14 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
             },
         )
     return text
+
+
+def _knows(call: Call, before: dict[str, Any]) -> bool:
+    """Whether a session has just this in front of it: it goes on, or two hooks tell it of the same start."""
+    source = call.told.get("source")
+    if source == "resume":
+        return True
+    return source == "startup" and time.time() - float(before.get("seconds") or 0) < _AT_ONCE
 
 
 def _sum(text: str) -> int:

@@ -43,7 +43,7 @@ def _tool(
             "title": title,
             "readOnlyHint": reads,
             "destructiveHint": destroys,
-            "idempotentHint": True,
+            "idempotentHint": name != "memory_folder",
             "openWorldHint": False,
         },
     }
@@ -80,7 +80,7 @@ TOOLS: list[dict[str, Any]] = [
     _tool(
         "forget_memory",
         "Forget",
-        "Remove one memory for good: by the id behind # in its memory:// address, its key, or its exact text. Cannot be undone; only when the user asks.",
+        "Remove one memory for good: by its memory:// address, its id, its key, or its exact text. Cannot be undone; only when the user asks.",
         {"memory": _text("Id, key or exact text.")},
         ["memory"],
         reads=False,

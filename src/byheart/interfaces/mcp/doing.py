@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from byheart.dialects.handbook.memory import core_of
 from byheart.domain.errors import NothingFound
 from byheart.domain.records import Scope, Signal
 from byheart.domain.sessions import Which
@@ -65,11 +66,14 @@ class MemoryTools:
         return told(**given)
 
     def _recall_memory(self, query: str, limit: int = 5) -> str:
-        found = self._opened.memory.recall(query, most=limit)
-        if not found.hits:
+        found = self._opened.memory.recall(query, most=min(60, 4 * limit))
+        # One thing learnt in several sessions is one answer.
+        once = {core_of(hit.record.text).casefold(): hit for hit in reversed(found.hits)}
+        lines = [_hit(hit) for hit in found.hits if once.get(core_of(hit.record.text).casefold()) is hit][:limit]
+        if not lines:
             raise NothingFound("Nothing in memory fits that.")
         sure = "" if found.is_sure else " Nothing surely fits; these come nearest."
-        return _told(f"{_DATA}{sure}", (_hit(hit) for hit in found.hits))
+        return _told(f"{_DATA}{sure}", lines)
 
     def _remember_this(self, text: str, user_asked: bool = False, everywhere: bool = False) -> str:
         scope = Scope.GLOBAL if everywhere else None
@@ -80,7 +84,7 @@ class MemoryTools:
         return _receipt(receipt)
 
     def _forget_memory(self, memory: str) -> str:
-        selector = memory.rpartition("#")[2] if memory.startswith("memory://") else memory
+        selector = self._handbook.selector_of(memory)
         try:
             receipt = self._opened.memory.forget(selector)
         except NothingFound:
@@ -97,6 +101,10 @@ class MemoryTools:
         return _receipt(receipt)
 
     def _query_experiences(self, query: str, limit: int = 5) -> str:
+        if not self._opened.config.flag("journal.experience_store_enabled"):
+            raise NothingFound(
+                "No experiences are kept here (journal.experience_store_enabled is false); ask recall_memory."
+            )
         found = self._opened.memory.journal().query_experiences(query, limit)
         if not found:
             raise NothingFound("No experience fits that.")
@@ -112,25 +120,25 @@ class MemoryTools:
             for hit in hits.turns[:3]:
                 snippet = defused(hit.snippet, 240)
                 lines.append(f"{transcripts.moment(session.ended)} {session.agent} {hit.turn.speaker.value}: {snippet} [{session.agent}:{session.id}#{hit.turn.number}]")  # fmt: skip
-        return _told(_DATA, lines)
+        return _told(_DATA, lines[:limit])
 
     def _how(self, command: str, limit: int = 5) -> str:
         found = self._sessions.how(command, self._here(), limit)
         if not found:
             raise NothingFound("No agent ran such a command in this project.")
-        return _told(_DATA, (defused(line, _LINE) for use in found for line in transcripts.use_lines(use)))
+        return _told(_DATA, (_joined(transcripts.use_lines(use)) for use in found))
 
     def _fix(self, error: str, limit: int = 5) -> str:
         found = self._sessions.fix(error, self._here(), limit)
         if not found:
             raise NothingFound("No error like it was fixed in this project's sessions.")
-        return _told(_DATA, (defused(line, _LINE) for each in found for line in transcripts.fix_lines(each)))
+        return _told(_DATA, dict.fromkeys(_joined(transcripts.fix_lines(each)) for each in found))
 
     def _blame(self, path: str, limit: int = 5) -> str:
         found = self._sessions.blame(path, self._here(), limit)
         if not found:
             raise NothingFound("No session of this project changed that file.")
-        return _told(_DATA, (defused(line, _LINE) for each in found for line in transcripts.visit_lines(each)))
+        return _told(_DATA, (_joined(transcripts.visit_lines(each)) for each in found))
 
     def _memory_folder(self, **given: Any) -> str:
         from byheart.memory_folder import of_desk
@@ -171,7 +179,12 @@ def _hit(hit: Hit) -> str:
     where = f"memory://{_NAMES.get(hit.dialect, 'record')}#{hit.id}"
     key = f"{hit.record.key}: " if hit.record.key and not hit.record.triple and hit.dialect == "yaml-block" else ""
     waits = " (waits for confirmation)" if hit.record.needs_confirmation else ""
-    return f"{defused(key + hit.record.text, _LINE)}{waits} [{where}] ({hit.path}:{hit.line})"
+    return f"{defused(key + hit.record.text, _LINE)}{waits} [{where}]"
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """What is told of one thing, in one line."""
+    return defused(" · ".join(line.strip() for line in lines if line.strip()), 2 * _LINE)
 
 
 def _receipt(receipt: Receipt) -> str:

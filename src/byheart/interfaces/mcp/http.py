@@ -6,12 +6,12 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import re
 import secrets
 import threading
 from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from byheart.interfaces.faults import guarded
 from byheart.interfaces.mcp import protocol
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 _LARGEST, _MOST_SESSIONS, _SECONDS = 8_000_000, 200, 30
+_ORIGIN = re.compile(r"https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 
@@ -69,7 +70,7 @@ class Exchange(BaseHTTPRequestHandler):
         if not self._is_welcome():
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > _LARGEST:
+        if not re.fullmatch("[0-9]{1,9}", length) or int(length) > _LARGEST:
             self._refuse(413, f"a message has a length, of at most {_LARGEST:,} bytes")
             return
         body = self.rfile.read(int(length))
@@ -114,11 +115,12 @@ class Exchange(BaseHTTPRequestHandler):
 
     def _is_welcome(self) -> bool:
         """Whether this comes from this machine, from no page of a browser, to us, with the token."""
-        if urlsplit(self.path).path != PATH:
+        origin = self.headers.get("Origin")
+        if self.path.partition("?")[0] != PATH:
             self._refuse(404, f"{PATH} is the only address here")
-        elif _host(self.headers.get("Host", "")) not in _LOOPBACK:
+        elif [_host(each) in _LOOPBACK for each in self.headers.get_all("Host", [])] != [True]:
             self._refuse(421, "this server answers to loopback names alone")
-        elif (origin := self.headers.get("Origin")) and _host(urlsplit(origin).netloc) not in _LOOPBACK:
+        elif origin and not _ORIGIN.fullmatch(origin):
             self._refuse(403, "pages of other origins are not answered")
         elif self.server.token and not hmac.compare_digest(
             self.headers.get("Authorization", "").encode("utf-8", "replace"), f"Bearer {self.server.token}".encode()

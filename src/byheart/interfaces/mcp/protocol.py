@@ -29,6 +29,7 @@ MODERN = "2026-07-28"
 VERSION_KEY, SERVER_KEY = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/serverInfo"
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_RESOURCE, NO_VERSION = -32002, -32022
+_LONGEST_ID = 200
 _SERVER = {"name": "byheart", "title": "byheart memory", "version": __version__}
 _CAPABILITIES = {
     "tools": {"listChanged": False},
@@ -61,9 +62,17 @@ def error(id_: object, code: int, message: str, data: object = None) -> Message:
     return {"jsonrpc": "2.0", "id": id_, "error": told}
 
 
+def is_id(value: object) -> bool:
+    """Whether something can name a request."""
+    return (isinstance(value, str) and len(value) <= _LONGEST_ID) or (
+        isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) < 1e300
+    )
+
+
 def is_slow(message: Message) -> bool:
     """Whether answering needs memory itself, and so may take a moment."""
-    return message.get("method") in ("tools/call", "resources/read", "resources/list", "prompts/get")
+    slow = ("tools/call", "resources/read", "resources/list", "prompts/get")
+    return message.get("method") in slow and is_id(message.get("id"))
 
 
 def answer(message: object, doing: Doing) -> Message | None:
@@ -76,6 +85,8 @@ def answer(message: object, doing: Doing) -> Message | None:
         return None if "result" in message or "error" in message else error(id_, INVALID_REQUEST, "no method")
     if "id" not in message:
         return None
+    if not is_id(id_):
+        return error(None, INVALID_REQUEST, "an id is a string or a number")
     params = message.get("params") or {}
     if not isinstance(params, dict):
         return error(id_, INVALID_PARAMS, "params must be an object")
@@ -160,7 +171,8 @@ def _called(params: Message, doing: Doing) -> Message:
     try:
         text, failed = doing.call(tool["name"], given), False
     except NothingFound as fault:
-        text, failed = _spoken(fault), False
+        # Not to find what was to be changed is a failure; not to find what was looked for is an answer.
+        text, failed = _spoken(fault), not tool["annotations"]["readOnlyHint"]
     except ByheartError as fault:
         text, failed = _spoken(fault), True
     return {"content": [{"type": "text", "text": text}], "isError": failed}

@@ -70,7 +70,7 @@ class Session:
                 self._told_roots(message.get("result"))
                 return
             self._notice(message)
-            if protocol.is_slow(message) and "id" in message:
+            if protocol.is_slow(message):
                 with self._there:
                     self._waiting.append(message)
                     self._there.notify()
@@ -92,7 +92,7 @@ class Session:
         elif method in ("notifications/initialized", "notifications/roots/list_changed") and self._has_roots:
             self._located.clear()
             self._send({"jsonrpc": "2.0", "id": _ROOTS, "method": "roots/list"})
-        elif method == "notifications/cancelled":
+        elif method == "notifications/cancelled" and protocol.is_id(given.get("requestId")):
             self._cancelled.add(given.get("requestId"))
 
     def _told_roots(self, result: object) -> None:
@@ -167,10 +167,15 @@ class _Nothing:
 
 
 def main(arguments: list[str]) -> int:
-    """`byheart mcp`: over standard streams, or with --http over HTTP."""
-    if "--http" in arguments or "-h" in arguments or "--help" in arguments:
+    """`byheart mcp` over standard streams; -1 where it is called in any other way, which the command line sees to."""
+    plain = not arguments or (len(arguments) == 2 and arguments[0] == "-C")
+    if not plain:
         return -1
-    folder = arguments[arguments.index("-C") + 1] if "-C" in arguments[:-1] else os.getcwd()
+    return serve(arguments[1] if arguments else os.getcwd())
+
+
+def serve(folder: str) -> int:
+    """Serve a client on the other end of the standard streams until it has gone."""
     # Whatever prints must not get between messages.
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -59,6 +59,9 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
         document = is_document(turn.text)
         corrects = place > 0 and remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION
         for sentence in sentences(turn.text):
+            if "[REDACTED" in sentence:
+                # What it is about is nobody's to know, so it helps nobody.
+                continue
             gone = "" if document else lasting.unsaid(sentence)
             if gone:
                 asked = Candidate(quote=one_line(sentence, 300), default=f"{FORGET}{one_line(gone, 200)}", turn=turn.number, score=0.8, reasons=("asks to forget",), situation=situation)  # fmt: skip

@@ -8,6 +8,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from byheart.domain.installing import Piece, Recipe
+from byheart.domain.values import replace
 from byheart.policies.recipes.shapes import base, block, element, grouped_hooks, hook_line, member, own, server, wanted
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def claude_code(around: Around, texts: Texts) -> Recipe:
     pieces = [
         *grouped_hooks(around, settings, "claude-code", events, seconds=10),
         member(mcp, ("mcpServers", "byheart"), entry, _TOOLS),
-        own(f"{place}/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(f"{place}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
         own(f"{place}/commands/byheart/memory.md", _with_command(texts("command.md"), around), _COMMAND),
     ]
     return Recipe(agent="claude-code", pieces=tuple(pieces), folders=(folder,), programs=("claude",))
@@ -70,7 +71,11 @@ def codex(around: Around, texts: Texts) -> Recipe:
         *grouped_hooks(around, f"{place}/hooks.json", "codex", events, seconds=10, extra=extra),
         block(f"{place}/config.toml", "\n".join(lines), _TOOLS),
         block(guide, texts("guide.md").strip(), _SKILL),
-        own(f"{around.project or around.home}/.agents/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(
+            f"{around.project or around.home}/.agents/skills/byheart/SKILL.md",
+            _with_command(texts("skill.md"), around),
+            _SKILL,
+        ),
     ]
     return Recipe(agent="codex", pieces=tuple(pieces), folders=(folder,), programs=("codex",), after="codex-trust")
 
@@ -89,7 +94,7 @@ def gemini_cli(around: Around, texts: Texts) -> Recipe:
         pieces = [
             *grouped_hooks(around, settings, "gemini-cli", events, seconds=10_000),
             member(settings, ("mcpServers", "byheart"), server(around), _TOOLS),
-            own(f"{around.project}/.gemini/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+            own(f"{around.project}/.gemini/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
         ]
         return Recipe(agent="gemini-cli", pieces=tuple(pieces), folders=(folder,), programs=("gemini",))
     place = f"{folder}/extensions/byheart"
@@ -110,7 +115,7 @@ def gemini_cli(around: Around, texts: Texts) -> Recipe:
             _json({"hooks": handlers}),
             "tells a session what memory holds, and learns when it ends",
         ),
-        own(f"{place}/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(f"{place}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
         own(f"{place}/commands/memory.toml", _with_command(texts("command.toml"), around), _COMMAND),
     ]
     return Recipe(agent="gemini-cli", pieces=tuple(pieces), folders=(folder,), programs=("gemini",))
@@ -128,7 +133,7 @@ def qwen_code(around: Around, texts: Texts) -> Recipe:
     pieces = [
         *grouped_hooks(around, f"{place}/settings.json", "qwen-code", events, seconds=10_000),
         member(f"{place}/settings.json", ("mcpServers", "byheart"), server(around), _TOOLS),
-        own(f"{place}/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(f"{place}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
     ]
     return Recipe(agent="qwen-code", pieces=tuple(pieces), folders=(folder,), programs=("qwen",))
 
@@ -144,7 +149,7 @@ def copilot_cli(around: Around, texts: Texts) -> Recipe:
     place = f"{around.project}/.github" if around.project else folder
     pieces = [
         own(f"{place}/hooks/byheart.json", _json({"version": 1, "hooks": handlers}), "tells a session what memory holds, and learns when it ends"),
-        own(f"{place}/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(f"{place}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
     ]  # fmt: skip
     notes: tuple[str, ...] = ("the tools are for all projects alone: connect them with --user",)
     if not around.project:
@@ -193,7 +198,7 @@ def oh_my_pi(around: Around, texts: Texts) -> Recipe:
     pieces = [
         own(f"{place}/extensions/byheart.ts", text, "tells a session what memory holds, and learns when it ends"),
         member(f"{place}/mcp.json", ("mcpServers", "byheart"), {"type": "stdio", **server(around)}, _TOOLS),
-        own(f"{place}/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(f"{place}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
     ]
     return Recipe(agent="oh-my-pi", pieces=tuple(pieces), folders=(folder,), programs=("omp",))
 
@@ -202,9 +207,12 @@ def openclaw(around: Around, texts: Texts) -> Recipe:
     """OpenClaw: MCP in its config, a skill, and a block in its workspace that has it look at memory first."""
     folder = base(around, "OPENCLAW_STATE_DIR", ".openclaw")
     # It reads the same folder whichever project it works in.
+    if around.project:
+        note = "it is connected for all projects alone: byheart install openclaw"
+        return Recipe(agent="openclaw", pieces=(), folders=(folder,), programs=("openclaw",), notes=(note,))
     pieces = [
         member(f"{folder}/openclaw.json", ("mcp", "servers", "byheart"), server(around), _TOOLS),
-        own(f"{folder}/skills/byheart/SKILL.md", texts("skill.md"), _SKILL),
+        own(f"{folder}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
         block(f"{folder}/workspace/AGENTS.md", texts("guide.md").strip(), _SKILL),
     ]
     return Recipe(agent="openclaw", pieces=tuple(pieces), folders=(folder,), programs=("openclaw",))
@@ -216,7 +224,8 @@ def cursor(around: Around, texts: Texts) -> Recipe:
     folder = os.path.join(around.home, ".cursor")
     place = f"{around.project}/.cursor" if around.project else folder
     events = wanted(around, {"session-start": "sessionStart", "pre-compact": "preCompact", "session-end": "sessionEnd"})
-    hooks: list[Piece] = [member(f"{place}/hooks.json", ("version",), 1, "the version of the file")]
+    version = replace(member(f"{place}/hooks.json", ("version",), 1, "the version of the file"), keeps=True)
+    hooks: list[Piece] = [version]
     hooks += [
         element(f"{place}/hooks.json", ("hooks", theirs), {"command": hook_line(around, ours, "cursor")}, "tells a session what memory holds, or learns from it")
         for ours, theirs in events.items()

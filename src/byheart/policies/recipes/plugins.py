@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from byheart.policies.recipes.shapes import hook_line, server
@@ -29,8 +30,8 @@ def claude_code(around: Around, texts: Callable[[str], str]) -> dict[str, str]:
         "byheart/.claude-plugin/plugin.json": _json(manifest),
         "byheart/hooks/hooks.json": _json({"hooks": _hooks(around, "claude-code", {})}),
         "byheart/.mcp.json": _json({"mcpServers": {"byheart": {**server(around), "alwaysLoad": True}}}),
-        "byheart/skills/byheart/SKILL.md": texts("skill.md"),
-        "byheart/commands/memory.md": texts("command.md").replace("{{byheart}}", " ".join(around.command)),
+        "byheart/skills/byheart/SKILL.md": texts("skill.md").replace("{{byheart}}", shlex.join(around.command)),
+        "byheart/commands/memory.md": texts("command.md").replace("{{byheart}}", shlex.join(around.command)),
         "byheart/README.md": texts("plugin.md"),
     }
 
@@ -66,7 +67,7 @@ def codex(around: Around, texts: Callable[[str], str]) -> dict[str, str]:
         f"{place}/.codex-plugin/plugin.json": _json(manifest),
         f"{place}/hooks/hooks.json": _json({"hooks": _hooks(around, "codex", extra)}),
         f"{place}/.mcp.json": _json({"mcpServers": {"byheart": server(around)}}),
-        f"{place}/skills/byheart/SKILL.md": texts("skill.md"),
+        f"{place}/skills/byheart/SKILL.md": texts("skill.md").replace("{{byheart}}", shlex.join(around.command)),
         f"{place}/README.md": texts("plugin.md"),
     }
 

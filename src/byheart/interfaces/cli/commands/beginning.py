@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from byheart.dialects.handbook.phrases import shortened
 from byheart.domain.errors import Refused
 from byheart.interfaces.cli import frame, options
 from byheart.interfaces.cli.progress import bar
@@ -36,20 +37,34 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
     if in_repo and fixed:
         where = opened.config.origins[fixed[0]]
         raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
-    ready = opened.memory.init(opened.in_repo if in_repo else None)
-    if not as_object:
-        _ready(ready, in_repo=in_repo)
-    if not opened.config.flag("memory.enabled"):
-        if as_object:
-            frame.put({"ready": ready})
-        return 0
     from byheart import beginning
 
     around = frame.surroundings()
-    found = beginning.survey(opened, around)
-    if not as_object:
+    is_on = opened.config.flag("memory.enabled")
+    found = beginning.survey(opened, around) if is_on else None
+    asks = (
+        found is not None
+        and not yes
+        and not as_object
+        and sys.stdin.isatty()
+        and bool(found.agents or found.transcripts)
+    )
+    if asks and found is not None:
         _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
-    if not _agreed(found, yes=yes, as_object=as_object):
+        if not click.confirm("Go on?", default=True, err=True):
+            frame.say("Nothing was changed.")
+            return 0
+    ready = opened.memory.init(opened.in_repo if in_repo else None)
+    if not as_object:
+        _ready(ready, in_repo=in_repo)
+    if found is None:
+        if as_object:
+            frame.put({"ready": ready})
+        return 0
+    if not asks and not as_object:
+        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+    if not asks and not yes:
+        _next(found, no_install=no_install, no_learn=no_learn)
         if as_object:
             frame.put(
                 {
@@ -101,17 +116,12 @@ def _surveyed(found: Survey, opened: Opened, *, no_install: bool, no_learn: bool
         frame.say("No agent was found on this machine; docs/agents.md says where byheart looks.")
 
 
-def _agreed(found: Survey, *, yes: bool, as_object: bool) -> bool:
-    """Whether to go on: asked once, and never of a script."""
-    if yes:
-        return True
+def _next(found: Survey, *, no_install: bool, no_learn: bool) -> None:
+    """What a script may do next: it is never asked anything."""
     if not found.agents and not found.transcripts:
         frame.note('next: byheart remember "I prefer pnpm"')
-        return False
-    if as_object or not sys.stdin.isatty():
+    elif not (no_install and no_learn):
         frame.note("next: byheart init --yes does all of that; or byheart learn, byheart install AGENT one by one")
-        return False
-    return click.confirm("Go on?", default=True, err=True)
 
 
 def _begun(done: Begun, opened: Opened) -> None:
@@ -125,11 +135,17 @@ def _begun(done: Begun, opened: Opened) -> None:
         frame.say(f"took over {taken.stored} memories of {taken.agent}'s own ({taken.scope})")
     report = done.report
     if report is not None:
-        frame.say(f"learnt from {len(report.learnt)} of {report.sessions} sessions in {report.seconds:.0f} s; {len([each for each in report.projects if each.groups])} projects have a handbook now")  # fmt: skip
+        left = [f"{report.nothing} taught nothing"] if report.nothing else []
+        left += [f"{times} {reason}" for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1])]
+        told = f" ({', '.join(left)})" if left else ""
+        handbooks = len([each for each in report.projects if each.groups])
+        frame.say(
+            f"learnt from {len(report.learnt)} of {report.sessions} sessions in {report.seconds:.0f} s{told}; {handbooks} projects have a handbook now"
+        )
     if done.highlights:
         frame.say("\nWhat stands out, in your own words where you said it:")
         for project, text, cite in done.highlights:
-            frame.say(f"  {visible(text)[:200]}  ({visible(project)}{', ' + visible(cite) if cite else ''})")
+            frame.say(f"  {visible(shortened(text, 200))}  ({visible(project)}{', ' + visible(cite) if cite else ''})")
     if done.brief is not None and done.brief.text:
         frame.say(f"\nWhat the next session in {visible(done.brief_of)} is told:\n")
         frame.page(done.brief.text.rstrip("\n"))
@@ -138,7 +154,7 @@ def _begun(done: Begun, opened: Opened) -> None:
     frame.say(
         "\nLook:     byheart brief --explain · byheart why · byheart memory read memory://root/MEMORY.md"
         f"\nCorrect:  edit the files in {opened.home}, your lines stay · byheart forget · byheart inbox{f' ({waiting} wait)' if waiting else ''}"
-        "\nSwitch off: byheart uninstall --all · byheart --set memory.enabled=false, or in config.toml"
+        "\nSwitch off: byheart uninstall --all · byheart settings enabled off (this project) · memory.enabled = false in config.toml (all)"
     )
     for problem in done.problems:
         frame.note(f"byheart: {visible(problem)}")

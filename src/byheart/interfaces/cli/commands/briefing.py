@@ -54,6 +54,8 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
         frame.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
     for note in found.notes if found else ():
         frame.note(f"byheart: {visible(note)}")
+    if found is not None and not found.text and found.notes:
+        return 1
     if found is None or not found.text:
         frame.note(
             "byheart: there is nothing to tell a session here yet; byheart learn or byheart remember changes that"

@@ -24,12 +24,15 @@ def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
     byheart install puts this into agents' settings. Over HTTP, a client needs the token in state/mcp-token in byheart's folder,
     as Authorization: Bearer TOKEN.
     """
-    del http
-    from byheart.interfaces.mcp.http import PATH, Server
-
     if folder is not None:
         frame.call.folder = folder
     around = frame.surroundings()
+    if not http:
+        from byheart.interfaces.mcp.stdio import serve
+
+        return serve(around.folder)
+    from byheart.interfaces.mcp.http import PATH, Server
+
     token = "" if no_token else _token(around.home)
     try:
         server = Server("127.0.0.1", port, os.path.realpath(around.folder), token)

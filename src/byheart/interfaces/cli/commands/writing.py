@@ -151,7 +151,12 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     opened = frame.opened(writes=True)
     where = frame.scope_of(scope)
     try:
-        hit = opened.memory.find(selector, scope=where)
+        hit = opened.memory.find(
+            selector.rpartition("#")[2]
+            if selector.startswith("memory://") and not selector.startswith("memory://root")
+            else selector,
+            scope=where,
+        )
         question = f"Forget {statement(hit.record)!r} at {hit.path}:{hit.line}?"
         selector, where = hit.id, hit.scope
     except NothingFound:
@@ -159,11 +164,12 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
             return
         # The history may still hold it; if not, forgetting says so.
         question = f"Forget {selector!r} in the history?"
-    if not as_object:
-        frame.note(f"note: {CANNOT_UNDO}")
     if not yes and not as_object and sys.stdin.isatty():
+        frame.note(f"note: {CANNOT_UNDO}")
         click.confirm(question, abort=True, err=True)
-    receipt = opened.memory.forget(selector, scope=where, reason=reason)
+    receipt = opened.memory.forget(
+        selector.rpartition("#")[2] if selector.startswith("memory://") else selector, scope=where, reason=reason
+    )
     if as_object:
         frame.put(receipt)
         return
@@ -184,7 +190,7 @@ def _forgot_learnt(selector: str, yes: bool, as_object: bool) -> bool:
     try:
         if not yes and sys.stdin.isatty():
             click.confirm(f"Forget the learnt line {selector!r}?", abort=True, err=True)
-        line = learning.forget_line(selector)
+        line = learning.forget_line(learning.selector_of(selector))
     except NothingFound:
         return False
     opened.memory.caught_up()
