@@ -165,7 +165,9 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
         frame.put({"session": thread, "project": project})
     else:
         frame.say(f"forgotten: {thread} ({project})")
-        frame.note("note: its transcript is its agent's and stays, and byheart sessions finds it while it is there; delete it, and that goes, too")
+        frame.note(
+            "note: its transcript is its agent's and stays, and byheart sessions finds it while it is there; delete it, and that goes, too"
+        )
 
 
 def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
@@ -178,7 +180,9 @@ def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
         frame.put({"project": own.project, "extracts": extracts, "files": files})
     else:
         frame.say(f"{own.name}: {files} files and {extracts} extracts taken away")
-        frame.note("note: agents' transcripts stay, and byheart sessions finds them; so do notes that agents keep (projects/<id>/memories)")
+        frame.note(
+            "note: agents' transcripts stay, and byheart sessions finds them; so do notes that agents keep (projects/<id>/memories)"
+        )
     opened.memory.caught_up()
 
 
