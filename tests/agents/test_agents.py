@@ -149,6 +149,23 @@ def _as_it_was(before: dict[str, bytes], after: dict[str, bytes]) -> None:
         assert b'"byheart"' not in after.get(path, b""), path
 
 
+@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli", "copilot-cli", "opencode"])
+def test_agent_that_is_connected_for_one_project_is_briefed(name: str, tmp_path: Path) -> None:
+    client = CLIENTS[name]
+    assert CACHE
+    if not (Path(CACHE) / "node_modules" / ".bin" / client.program).exists():
+        pytest.skip(f"{client.package} could not be installed here")
+    with scripted() as model:
+        machine = Machine(tmp_path, client, model.address)
+        assert machine.byheart("remember", "always greet the zebra at dawn because it is polite").returncode == 0
+        done = machine.byheart("install", name, "--project")
+        assert done.returncode == 0, done.stderr
+        said = machine.run(PROMPT)
+        assert said.returncode == 0, said.stderr[-2000:]
+        assert any("greet the zebra" in body.lower() for body in model.bodies), "the brief reached the model"
+        assert machine.byheart("uninstall", name).returncode == 0
+
+
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_plugin_does_the_same(name: str, tmp_path: Path) -> None:
     client = CLIENTS[name]

@@ -40,7 +40,11 @@ def claude_code(around: Around, texts: Texts) -> Recipe:
         *grouped_hooks(around, settings, "claude-code", events, seconds=10),
         member(mcp, ("mcpServers", "byheart"), entry, _TOOLS),
         own(f"{place}/skills/byheart/SKILL.md", _with_command(texts("skill.md"), around), _SKILL),
-        own(f"{place}/commands/byheart/memory.md", _with_command(texts("command.md"), around), _COMMAND),
+        own(
+            f"{place}/commands/byheart/memory.md",
+            _with_command(texts("command.md"), around),
+            "the command /byheart:memory",
+        ),
     ]
     return Recipe(agent="claude-code", pieces=tuple(pieces), folders=(folder,), programs=("claude",))
 
