@@ -70,6 +70,7 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     from byheart.adapters.scanners.scanner import RuleScanner
     from byheart.adapters.sources.places import Machine
     from byheart.adapters.sources.registry import sources
+    from byheart.flows.sessions.hiding import forgotten, without_forgotten
     from byheart.flows.sessions.library import Sessions
     from byheart.flows.sessions.refresh import Shelf
 
@@ -106,7 +107,12 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
         return projects.identity(cwd, remote, has_memory)
 
     scanner = RuleScanner()
-    shelf = Shelf(sources=every, index=index, scanner=scanner, project_of=project_of)
+    shelf = Shelf(
+        sources=without_forgotten(every, forgotten(opened.files, home)),
+        index=index,
+        scanner=scanner,
+        project_of=project_of,
+    )
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
 
 

@@ -478,3 +478,18 @@ def test_learnt_line_that_is_forgotten_is_in_no_file_and_not_learnt_again(cli: C
     cli("learn")
     assert "Always use zirconium" not in (handbook(worked) / "raw_memories.md").read_text()
     assert cli("forget", "no such line at all").code == 1
+
+
+def test_forgotten_session_is_in_no_index_and_not_read_again(cli: Cli, worked: Bench) -> None:
+    cli("learn")
+    assert cli("sessions", "search", "zirconium").code == 0
+    session = json.loads(cli("sessions", "search", "zirconium", "--json").out)[0]["session"]["id"]
+    assert cli("memory", "forget", session[:12], "--yes").code == 0
+    for _ in range(2):
+        held = [
+            str(path) for path in Path(worked.home).rglob("*") if path.is_file() and b"zirconium" in path.read_bytes()
+        ]
+        assert held == []
+        assert cli("sessions", "search", "zirconium").code == 1
+        cli("learn")
+    assert len(json.loads(cli("sessions", "list", "--json").out)) == 1

@@ -18,6 +18,7 @@ from byheart.flows.brief import addresses
 from byheart.flows.learning import accounts, extracting, inbox, publishing, shelf, taking_away
 from byheart.flows.learning.asking import Asking
 from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
+from byheart.flows.sessions import hiding
 from byheart.learners.offline.extracting import LEARNER
 from byheart.learners.offline.signals import FORGET
 from byheart.policies import selection
@@ -151,7 +152,7 @@ class Learning:
                 self._queue.retry(job.kind, job.key)
 
     def _tools(self) -> extracting.Tools:
-        forgotten = self._forgotten_sessions()
+        forgotten = hiding.forgotten(self._desk.files, self._home)
         return extracting.Tools(
             sessions=self._sessions,
             queue=self._queue,
@@ -459,7 +460,7 @@ class Learning:
                 f"{name!r} fits {len(found)} sessions; name one: {', '.join(thread.id for thread, _ in found[:5])}"
             )
         thread, kept = found[0]
-        self._bury(thread.id)
+        hiding.bury(self._desk.files, self._home, thread.id, thread.path)
         self._queue.remove([thread.id])
         with self._queue.working():
             self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])
@@ -489,12 +490,3 @@ class Learning:
             raise Conflict(
                 f"it is forgotten, but the handbook could not be written: {done.refused}; byheart learn tries again"
             )
-
-    def _forgotten_place(self) -> Place:
-        return Place(self._home, "global/.byheart/forgotten-sessions.txt")
-
-    def _forgotten_sessions(self) -> set[str]:
-        return set((self._desk.files.read(self._forgotten_place()).text or "").split("\n")) - {""}
-
-    def _bury(self, thread: str) -> None:
-        self._desk.files.append(self._forgotten_place(), f"{thread}\n", None)

@@ -158,16 +158,19 @@ def rollback(project: str | None, as_object: bool) -> None:
 @options.json_option
 def forget(session: str, yes: bool, as_object: bool) -> None:
     """Take away what one session taught, for good. Its transcript stays, and is not learnt from again."""
-    _, every = learning()
+    opened, every = learning()
     _sure(f"forget what session {session} taught", yes)
     thread, project = every.forget_session(session)
+    from byheart import machine
+
+    # What is not shown any more leaves the index.
+    machine.sessions(opened, frame.surroundings()).refresh()
+    opened.memory.caught_up()
     if as_object:
         frame.put({"session": thread, "project": project})
     else:
         frame.say(f"forgotten: {thread} ({project})")
-        frame.note(
-            "note: its transcript is its agent's and stays, and byheart sessions finds it while it is there; delete it, and that goes, too"
-        )
+        frame.note("note: its transcript is its agent's and stays; byheart does not look at it again")
 
 
 def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
