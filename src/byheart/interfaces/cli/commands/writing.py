@@ -150,26 +150,23 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     """
     opened = frame.opened(writes=True)
     where = frame.scope_of(scope)
+    address = selector
+    if selector.startswith("memory://") and not selector.startswith("memory://root"):
+        selector = selector.rpartition("#")[2]
     try:
-        hit = opened.memory.find(
-            selector.rpartition("#")[2]
-            if selector.startswith("memory://") and not selector.startswith("memory://root")
-            else selector,
-            scope=where,
-        )
+        hit = opened.memory.find(selector, scope=where)
         question = f"Forget {statement(hit.record)!r} at {hit.path}:{hit.line}?"
         selector, where = hit.id, hit.scope
+        if not as_object:
+            frame.note(f"note: {CANNOT_UNDO}")
     except NothingFound:
-        if _forgot_learnt(selector, yes or as_object, as_object):
+        if _forgot_learnt(address, yes or as_object, as_object):
             return
         # The history may still hold it; if not, forgetting says so.
-        question = f"Forget {selector!r} in the history?"
+        question = f"Forget {selector!r} in the history? {CANNOT_UNDO}"
     if not yes and not as_object and sys.stdin.isatty():
-        frame.note(f"note: {CANNOT_UNDO}")
         click.confirm(question, abort=True, err=True)
-    receipt = opened.memory.forget(
-        selector.rpartition("#")[2] if selector.startswith("memory://") else selector, scope=where, reason=reason
-    )
+    receipt = opened.memory.forget(selector, scope=where, reason=reason)
     if as_object:
         frame.put(receipt)
         return
