@@ -143,8 +143,16 @@ def test_session_that_was_forgotten_does_not_come_back(world: World) -> None:
     handbook = [each for each in world.holding("zirconium") if "index.db" not in each]
     assert handbook == []
     report = world.learn()
-    assert report.skipped["forgotten"] == 1
-    assert "zirconium" not in world.text("MEMORY.md")
+    assert report.sessions == 1 and report.learnt == []
+    assert world.holding("zirconium") == []
+
+
+def test_session_that_is_forgotten_by_its_name_alone_is_not_learnt_from(world: World) -> None:
+    thread = world.session(("user", "Mend the oven. Always use zirconium here, never npm."), *fixed())
+    place = Path(world.bench.home, "global/.byheart/forgotten-sessions.txt")
+    place.parent.mkdir(parents=True)
+    place.write_text(f"{thread}\n")
+    assert world.learn().skipped == {"forgotten": 1}
 
 
 def test_what_an_agent_cleared_away_for_its_age_stays(world: World) -> None:
