@@ -15,10 +15,17 @@ get() {
   npm install --silent "$package" >/dev/null 2>&1 || echo "$package could not be installed" >&2
 }
 
+# Newer npm runs no install script until somebody says so.
+settle() {
+  npm install-scripts approve --all >/dev/null 2>&1 || true
+  npm rebuild --silent >/dev/null 2>&1 || true
+}
+
 # Some of them want a newer Node than the machine may have; this one brings its own.
 get node@24 node
-export PATH="$PWD/node_modules/.bin:$PATH"
 get bun bun
+settle
+export PATH="$PWD/node_modules/.bin:$PATH"
 get @anthropic-ai/claude-code claude
 get @openai/codex codex
 get @google/gemini-cli gemini
@@ -29,6 +36,4 @@ get @oh-my-pi/pi-coding-agent@18.2.3 omp
 get @mariozechner/pi-coding-agent@0.73.1 pi
 get @qwen-code/qwen-code qwen
 get @modelcontextprotocol/inspector mcp-inspector
-# Newer npm runs no install script until somebody says so.
-npm install-scripts approve --all >/dev/null 2>&1 || true
-npm rebuild --silent >/dev/null 2>&1 || true
+settle
