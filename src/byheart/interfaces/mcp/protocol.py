@@ -75,8 +75,8 @@ def is_slow(message: Message) -> bool:
     return message.get("method") in slow and is_id(message.get("id"))
 
 
-def answer(message: object, doing: Doing) -> Message | None:
-    """The answer to a message; None for one that wants none."""
+def answer(message: object, doing: Doing | None) -> Message | None:
+    """The answer to a message; None for one that wants none. `doing` may be missing where nothing slow is asked."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return error(None, INVALID_REQUEST, "not a JSON-RPC 2.0 message")
     method, id_ = message.get("method"), message.get("id")
@@ -113,7 +113,7 @@ def _stamped(method: str, result: Message) -> Message:
     return found
 
 
-def _result(method: str, params: Message, doing: Doing) -> Message:
+def _result(method: str, params: Message, doing: Doing | None) -> Message:
     match method:
         case "initialize":
             wanted = params.get("protocolVersion")
@@ -133,18 +133,20 @@ def _result(method: str, params: Message, doing: Doing) -> Message:
             return {}
         case "tools/list":
             return {"tools": catalogue.TOOLS}
-        case "tools/call":
-            return _called(params, doing)
-        case "resources/list":
-            return {"resources": [*catalogue.RESOURCES, *(_skill(name) for name in doing.skills())]}
         case "resources/templates/list":
             return {"resourceTemplates": catalogue.TEMPLATES}
-        case "resources/read":
-            return _read(params, doing)
         case "prompts/list":
             return {"prompts": catalogue.PROMPTS}
-        case "prompts/get":
-            return _prompt(params, doing)
+    if doing is not None:
+        match method:
+            case "tools/call":
+                return _called(params, doing)
+            case "resources/list":
+                return {"resources": [*catalogue.RESOURCES, *(_skill(name) for name in doing.skills())]}
+            case "resources/read":
+                return _read(params, doing)
+            case "prompts/get":
+                return _prompt(params, doing)
     raise Fault(NO_METHOD, f"there is no method {method!r}")
 
 

@@ -76,7 +76,7 @@ class Session:
                     self._there.notify()
                 return
         # Only what is answered from plain values gets here.
-        found = protocol.answer(message, _Nothing())
+        found = protocol.answer(message, None)
         if found is not None:
             self._send(found)
 
@@ -148,22 +148,6 @@ class Session:
         with self._writing:
             self._outgoing.write(line)
             self._outgoing.flush()
-
-
-class _Nothing:
-    """Stands where memory is not needed."""
-
-    def call(self, name: str, arguments: dict[str, Any]) -> str:
-        raise NotImplementedError
-
-    def read(self, address: str) -> str:
-        raise NotImplementedError
-
-    def skills(self) -> list[str]:
-        raise NotImplementedError
-
-    def prompt(self, name: str, arguments: dict[str, Any]) -> str:
-        raise NotImplementedError
 
 
 def main(arguments: list[str]) -> int:
