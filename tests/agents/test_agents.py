@@ -19,6 +19,15 @@ PROMPT = "Please mend the bell. From now on always use zirconium here, never npm
 pytestmark = pytest.mark.skipif(not CACHE, reason="make test-agents installs the agents first")
 
 
+def _client(name: str) -> Client:
+    """An agent that is installed; its test is skipped where it is not."""
+    client = CLIENTS[name]
+    assert CACHE
+    if not (Path(CACHE) / "node_modules" / ".bin" / client.program).exists():
+        pytest.skip(f"{client.package} could not be installed here")
+    return client
+
+
 class Machine:
     """A person's machine: a home, a repository, an agent, and byheart."""
 
@@ -92,10 +101,7 @@ LOGS = (
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_agent_is_briefed_remembers_is_learnt_from_and_disconnected(name: str, tmp_path: Path) -> None:
-    client = CLIENTS[name]
-    assert CACHE
-    if not (Path(CACHE) / "node_modules" / ".bin" / client.program).exists():
-        pytest.skip(f"{client.package} could not be installed here")
+    client = _client(name)
     with scripted() as model:
         machine = Machine(tmp_path, client, model.address)
         # Agents settle in at their first run; what they write then is theirs.
@@ -151,10 +157,7 @@ def _as_it_was(before: dict[str, bytes], after: dict[str, bytes]) -> None:
 
 @pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli", "copilot-cli", "opencode"])
 def test_agent_that_is_connected_for_one_project_is_briefed(name: str, tmp_path: Path) -> None:
-    client = CLIENTS[name]
-    assert CACHE
-    if not (Path(CACHE) / "node_modules" / ".bin" / client.program).exists():
-        pytest.skip(f"{client.package} could not be installed here")
+    client = _client(name)
     with scripted() as model:
         machine = Machine(tmp_path, client, model.address)
         assert machine.byheart("remember", "always greet the zebra at dawn because it is polite").returncode == 0
@@ -168,10 +171,7 @@ def test_agent_that_is_connected_for_one_project_is_briefed(name: str, tmp_path:
 
 @pytest.mark.parametrize("name", ["claude-code", "codex"])
 def test_plugin_does_the_same(name: str, tmp_path: Path) -> None:
-    client = CLIENTS[name]
-    assert CACHE
-    if not (Path(CACHE) / "node_modules" / ".bin" / client.program).exists():
-        pytest.skip(f"{client.package} could not be installed here")
+    client = _client(name)
     with scripted() as model:
         machine = Machine(tmp_path, client, model.address)
         assert machine.byheart("remember", "always greet the zebra at dawn because it is polite").returncode == 0

@@ -149,7 +149,13 @@ def test_broken_memory_is_one_line_and_exit_zero(told: Bench) -> None:
 def test_broken_card_is_made_anew(told: Bench) -> None:
     hook(told, "session-start")
     path = cardfiles.path_of(told.home, os.path.realpath(told.project))
-    for broken in ("", "{", "[]", '{"version": 99}', json.dumps({"version": 1, "folder": "/elsewhere"})):
+    for broken in (
+        "",
+        "{",
+        "[]",
+        '{"version": 99}',
+        json.dumps({"version": cardfiles.VERSION, "folder": "/elsewhere"}),
+    ):
         Path(path).write_text(broken)
         assert "pnpm" in context(hook(told, "session-start")[1]), broken
 
@@ -383,7 +389,7 @@ def test_brief_is_told_where_nothing_can_be_kept(told: Bench) -> None:
 def test_card_of_another_shape_is_made_anew(told: Bench) -> None:
     hook(told, "session-start")
     path = Path(cardfiles.path_of(told.home, os.path.realpath(told.project)))
-    path.write_text(json.dumps({"version": 1, "folder": os.path.realpath(told.project)}))
+    path.write_text(json.dumps({"version": cardfiles.VERSION, "folder": os.path.realpath(told.project)}))
     assert "pnpm" in context(hook(told, "session-start")[1])
     assert len(path.read_text()) > 500
 
@@ -420,3 +426,13 @@ def test_start_of_a_session_writes_nothing_into_the_repository(told: Bench) -> N
     before = sorted(str(path) for path in Path(told.project).rglob("*"))
     hook(told, "session-start")
     assert sorted(str(path) for path in Path(told.project).rglob("*")) == before
+
+
+def test_time_that_a_hook_has_is_a_setting(bench: Bench, cli: Cli) -> None:
+    from byheart.interfaces.hooks.slow import _seconds
+
+    cli("remember", "I prefer pnpm")
+    Path(bench.home, "config.toml").write_text("[brief]\nseconds = 7.5\n")
+    hook(bench, "session-start")
+    card = cardfiles.read(bench.home, os.path.realpath(bench.project))
+    assert _seconds(card) == 7.5 and _seconds(None) == 2.0

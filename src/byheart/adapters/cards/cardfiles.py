@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 # Another number, and cards are made anew.
-VERSION = 1
+VERSION = 2
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
 _SHAPE = {"version", "folder", "project", "day", "head", "settings", "environment", "general", "off", "sections"}

@@ -66,6 +66,7 @@ def card_of(
             "on_prompt": kitchen.settings.on_prompt,
             "on_tool": kitchen.settings.on_tool,
             "learns": kitchen.learns,
+            "seconds": kitchen.settings.seconds,
         },
         "environment": list(kitchen.environment),
         "general": [[path, kitchen.stamp(path)] for path in _general(kitchen)],

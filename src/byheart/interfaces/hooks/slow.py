@@ -55,13 +55,18 @@ def card(call: Call, folder: str, old: dict[str, Any] | None) -> tuple[dict[str,
     heavy = old is not None and _weight(old) > _LARGE
     if not heavy:
         try:
-            with within(_SECONDS):
+            with within(_seconds(old)):
                 opened, around = _opened(call, folder)
                 return briefs.prepared(opened, around), False
         except Late:
             pass
     spawning.run(call, ["-C", folder, "brief", "--prepare"])
     return old, True
+
+
+def _seconds(old: dict[str, Any] | None) -> float:
+    """How long a hook may take: as the settings said when the last card was made, since reading them takes time itself."""
+    return float(old["settings"].get("seconds") or _SECONDS) if old else _SECONDS
 
 
 def _weight(old: dict[str, Any]) -> int:
@@ -84,7 +89,7 @@ def during(call: Call) -> str:
     if old is not None and not old["settings"]["on_prompt" if call.event == envelopes.PROMPT else "on_tool"]:
         return ""
     try:
-        with within(_SECONDS):
+        with within(_seconds(old)):
             opened, _ = _opened(call, folder)
             settings = opened.config.brief
             if not (settings.on_prompt if call.event == envelopes.PROMPT else settings.on_tool):

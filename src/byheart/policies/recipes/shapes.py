@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from byheart.domain.installing import Around
 
-# A line that only a hook of ours has.
-MARK = " hook "
-
 
 def base(around: Around, variable: str, usual: str) -> str:
     """An agent's own folder: where a variable says, else the usual one."""
