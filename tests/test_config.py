@@ -20,11 +20,13 @@ def layered(
     project: str = "",
     variables: dict[str, str] | None = None,
     flags: tuple[str, ...] = (),
+    *,
+    is_trusted: bool = False,
 ) -> config.Config:
     mine, theirs = tmp_path / "config.toml", tmp_path / ".byheart.toml"
     mine.write_text(user, encoding="utf-8")
     theirs.write_text(project, encoding="utf-8")
-    return config.load(str(mine), str(theirs), variables or {}, flags)
+    return config.load(str(mine), str(theirs), variables or {}, flags, is_trusted=is_trusted)
 
 
 def test_defaults_file_has_every_key_and_agrees_with_the_limits(tmp_path: Path) -> None:
@@ -57,12 +59,18 @@ def test_origin_of_each_setting_is_known(tmp_path: Path) -> None:
         ("[memory]\nenabled = false\n", "[memory]\nenabled = true\n", "memory.enabled", False),
         ("", "[memory]\nenabled = false\n", "memory.enabled", False),
         ("", "[store]\nfile_bytes = 900000000\n", "store.file_bytes", 16_000_000),
-        ("", "[store]\nin_repo = true\n", "store.in_repo", True),
-        ("", '[paths]\nrules = "notes/memories.ndjson"\n', "paths.rules", "notes/memories.ndjson"),
+        ("", "[store]\nin_repo = true\n", "store.in_repo", False),
+        ("", '[paths]\nrules = "notes/memories.ndjson"\n', "paths.rules", ""),
     ],
 )
 def test_project_may_only_narrow(tmp_path: Path, user: str, project: str, key: str, expected: object) -> None:
     assert layered(tmp_path, user, project).values[key] == expected
+
+
+def test_trusted_project_may_say_where_in_it_memory_lies(tmp_path: Path) -> None:
+    text = '[store]\nin_repo = true\n[paths]\nrules = "notes/memories.ndjson"\n'
+    found = layered(tmp_path, "", text, is_trusted=True)
+    assert (found.values["store.in_repo"], found.values["paths.rules"]) == (True, "notes/memories.ndjson")
 
 
 @pytest.mark.parametrize(

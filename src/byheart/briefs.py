@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from byheart import trusted
 from byheart.adapters.cards import cardfiles
 from byheart.domain.brief import Brief, ToldLine
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.domain.values import replace
 from byheart.policies import assembling
-from byheart.wiring import Surroundings, open_memory
+from byheart.text.tokens import tokens as counted
+from byheart.wiring import IN_CHECKOUT, JOURNAL_FILE, PROFILE_FILE, REPO_RULES, Surroundings, open_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,6 +55,10 @@ def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
     dot_git = os.path.join(project.folder, ".git")
     general += [dot_git] if os.path.isfile(dot_git) else []
     general += [os.path.join(project.common_folder, "config")] if project.common_folder else []
+    if not desk.trust.is_trusted:
+        # One that appears is told of.
+        names = (PROFILE_FILE, REPO_RULES, JOURNAL_FILE, *IN_CHECKOUT)
+        general += [os.path.join(project.folder, name) for name in names]
     return Kitchen(
         desk=desk,
         shelf=shelf_of(desk, opened.home, project.id),
@@ -62,6 +68,7 @@ def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
         general=tuple(general),
         environment=tuple(cardfiles.overrides(around.environment)),
         stamp=cardfiles.stamp,
+        unused=tuple(trusted.unused(opened)),
     )
 
 
@@ -103,7 +110,8 @@ def _cut(
     """A card cut to size."""
     notes = [note for section in card["sections"] for note in section["notes"]]
     if card["off"]:
-        return Brief(text="", tokens=0, characters=0, notes=(card["off"],))
+        line = assembling.silence(card["off"])
+        return Brief(text=line, tokens=counted(line), characters=len(line), notes=(card["off"],))
     sections = list(card["sections"])
     if hint.strip():
         related = _related(opened, around, hint[:_HINT], sections)
@@ -113,7 +121,8 @@ def _cut(
     most = tokens or card["settings"]["tokens"]
     room = characters or most * 4
     head = (card["head"][0], card["head"][1])
-    chosen, out = assembling.fitted(head, sections, room, most)
+    used = sum(len(each) + 1 for each in card["notices"]) + (len(assembling.PARTLY) + 1 if notes else 0)
+    chosen, out = assembling.fitted(head, sections, room - used, most - used // 3)
     told = [ToldLine(section=title, text=line[0], address=line[1], why=line[3], tokens=line[2]) for title, lines in chosen for line in lines]  # fmt: skip
     left = [ToldLine(section=title, text=line[0], address=line[1], why="there was no room", tokens=line[2]) for title, line in out]  # fmt: skip
     left += [
@@ -121,11 +130,15 @@ def _cut(
         for each in sections
         for text, address, why in each["left_out"]
     ]
+    said = [*card["notices"], *([assembling.PARTLY] if notes else [])]
     if not told:
-        return None if not notes else Brief(text="", tokens=0, characters=0, left_out=tuple(left), notes=tuple(notes))
-    text = assembling.rendered(head[0], chosen, len(out), delimiter or os.urandom(6).hex())
-    from byheart.text.tokens import tokens as counted
-
+        line = "".join(f"{each}\n" for each in said)
+        return (
+            Brief(text=line, tokens=counted(line), characters=len(line), left_out=tuple(left), notes=tuple(notes))
+            if said
+            else None
+        )
+    text = assembling.rendered(head[0], chosen, len(out), delimiter or os.urandom(6).hex(), said)
     return Brief(text=text, tokens=counted(text), characters=len(text), told=tuple(told), left_out=tuple(left), notes=tuple(notes))  # fmt: skip
 
 

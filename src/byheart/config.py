@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.limits import Limits
-from byheart.domain.values import dataclass, fields
+from byheart.domain.values import dataclass, field, fields
 
 if TYPE_CHECKING:
     from byheart.domain.brief import BriefSettings
@@ -162,6 +162,8 @@ class Config:
 
     values: Mapping[str, Setting]
     origins: Mapping[str, str]
+    # What a checkout's own file asks for and may not have until its user trusts it.
+    asked: Mapping[str, Setting] = field(default_factory=dict)
 
     @property
     def limits(self) -> Limits:
@@ -212,14 +214,26 @@ class Config:
         return bool(self.values[key])
 
 
-def load(user_file: str, project_file: str, environment: Mapping[str, str], flags: Sequence[str]) -> Config:
-    """All layers merged. Raises BadSetting, naming the file, the key and what is allowed."""
+def load(
+    user_file: str,
+    project_file: str,
+    environment: Mapping[str, str],
+    flags: Sequence[str],
+    *,
+    is_trusted: bool = False,
+) -> Config:
+    """All layers merged. Where in a checkout memory lies, its own file may say once the user trusts it. Raises BadSetting, naming
+    the file, the key and what is allowed."""
     values = _defaults()
     origins = dict.fromkeys(values, "default")
+    asked: dict[str, Setting] = {}
     for key, value in _file(user_file).items():
         values[key], origins[key] = _checked(user_file, key, value), user_file
     for key, value in _file(project_file, follow=False).items():
         narrowed = _narrowed(project_file, key, _checked(project_file, key, value), values[key])
+        if KEYS[key].narrow not in ("off", "lower"):
+            asked[key] = narrowed
+            narrowed = narrowed if is_trusted else values[key]
         if narrowed != values[key]:
             values[key], origins[key] = narrowed, project_file
     for key, value in _environment(environment).items():
@@ -227,7 +241,7 @@ def load(user_file: str, project_file: str, environment: Mapping[str, str], flag
     for flag in flags:
         key, value = _flag(flag)
         values[key], origins[key] = value, "flag --set"
-    return Config(values=values, origins=origins)
+    return Config(values=values, origins=origins, asked=asked)
 
 
 def _defaults() -> dict[str, Setting]:

@@ -83,7 +83,7 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     machine = Machine(
         home=around.environment.get("HOME") or os.path.expanduser("~"),
         environment=around.environment,
-        projects=tuple(folder for folder in folders if os.path.isdir(folder)),
+        projects=tuple(folder for folder in folders if os.path.isdir(folder) and _may_read(around, folder)),
     )
     for folder in chosen:
         if not os.path.exists(folder):
@@ -114,6 +114,16 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
         project_of=project_of,
     )
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
+
+
+def _may_read(around: Surroundings, folder: str) -> bool:
+    """Whether transcripts in a checkout are the user's own: a clone may bring anybody's."""
+    from byheart import trusted
+    from byheart.wiring import IN_CHECKOUT
+
+    names = (*IN_CHECKOUT, around.environment.get("AIDER_CHAT_HISTORY_FILE") or IN_CHECKOUT[0])
+    has_any = any(os.path.lexists(os.path.join(folder, name)) for name in names)
+    return has_any and trusted.is_trusted(around, folder)
 
 
 def learning(opened: Opened, around: Surroundings, every: Sessions | None = None) -> Learning:

@@ -77,6 +77,11 @@ class Bench:
     def environment(self) -> Mapping[str, str]:
         return {"HOME": self.folder, "BYHEART_HOME": self.home, **self.variables}
 
+    def trust(self, folder: str | None = None) -> None:
+        """Say that a checkout's files are the user's."""
+        around = Surroundings(folder=folder or self.project, environment=self.environment, clock=self.clock)
+        open_memory(around).memory.desk.trust.accept()
+
     def opened(self) -> Opened:
         around = Surroundings(folder=self.project, environment=self.environment, flags=self.flags, clock=self.clock)
         return open_memory(around, self.files)
@@ -95,7 +100,13 @@ class Bench:
             return stream.read()
 
     def put(self, path: str, text: str) -> str:
-        """Write a file as a person would, making its folders."""
+        """Write a file of the checkout as its user would, who trusts it, making its folders."""
+        if not path.startswith(".git/"):
+            self.trust()
+        return self.bring(path, text)
+
+    def bring(self, path: str, text: str) -> str:
+        """Write a file of the checkout as a clone would bring it."""
         full = os.path.join(self.project, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "w", encoding="utf-8", newline="") as stream:

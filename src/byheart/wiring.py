@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from byheart import config as settings
-from byheart.adapters import projects
+from byheart.adapters import projects, reflog
 from byheart.adapters.cards import cardfiles as cards
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
@@ -23,6 +23,7 @@ from byheart.domain.values import dataclass
 from byheart.flows.caching import USE, Cache, Noted
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, Cabinet, Desk
 from byheart.flows.minds import Minds
+from byheart.flows.trust import Trust, VouchedFiles
 from byheart.memory import Memory
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
 SHARED_RULES = "~/.skill_master/memory/memories.ndjson"
+# Transcripts and notes that agents keep in a checkout.
+IN_CHECKOUT = (".aider.chat.history.md", ".specstory/history", "trajectories", ".goose/memory")
 # A journal shows itself in its first records; a large one need not be read for that.
 _PEEK = 65_536
 # Files that stand beside a MEMORY.md which is a journal, also while it has no record yet.
@@ -123,22 +126,25 @@ def _dialect(name: str) -> Dialect:
 def open_memory(around: Surroundings, files: Files | None = None, scanner: Scanner | None = None) -> Opened:
     """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used."""
     home = around.home
-    project = projects.find(around.folder, lambda name: os.path.isdir(os.path.join(home, "projects", name)))
+    project = project_of(around.folder, home)
+    trust = trust_of(home, project, files or DiskFiles(), around.clock)
     config = settings.load(
         os.path.join(home, "config.toml"),
         os.path.join(project.folder, projects.MARKER),
         around.environment,
         around.flags,
+        is_trusted=trust.is_trusted,
     )
     limits = config.limits
     disk = files or DiskFiles(file_bytes=limits.file_bytes, lock_seconds=limits.lock_seconds)
     in_repo = {PROFILE: Place(project.folder, PROFILE_FILE), RULES: Place(project.folder, REPO_RULES)}
     roots = {
-        Scope.LOCAL: _local(around, config, home, project, in_repo),
+        Scope.LOCAL: _local(around, config, home, project, in_repo, trust),
         Scope.GLOBAL: _global(around, config, home),
     }
     desk = Desk(
-        files=disk,
+        files=VouchedFiles(disk, trust),
+        trust=trust,
         scanner=scanner or RuleScanner(),
         dialects=_Dialects(),
         roots=roots,
@@ -152,11 +158,10 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         cabinet=_cabinet(around, config, home, disk),
         drop_briefs=lambda: cards.drop(home),
     )
-    usual = (Place(home, f"projects/{project.id}/{file}") for file in (PROFILE_FILE, RULES_FILE))
     chosen = set(roots[Scope.LOCAL].documents.values())
-    shadowed = [str(place) for place in usual if place not in chosen and os.path.lexists(str(place))]
     theirs = Place(project.folder, JOURNAL_FILE)
-    if theirs not in chosen and not config.text("paths.journal") and _journal_head(theirs):
+    shadowed = []
+    if theirs not in chosen and trust.is_trusted and not config.text("paths.journal") and is_journal(theirs):
         shadowed.append(str(theirs))
     return Opened(
         memory=Memory(desk),
@@ -166,6 +171,24 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         in_repo=in_repo,
         files=disk,
         shadowed=tuple(shadowed),
+    )
+
+
+def project_of(folder: str, home: str) -> Project:
+    """The project that a folder belongs to."""
+    return projects.find(folder, lambda name: os.path.isdir(os.path.join(home, "projects", name)))
+
+
+def trust_of(home: str, project: Project, files: Files, clock: Callable[[], datetime]) -> Trust:
+    """What the user vouches for in a project's checkout."""
+    return Trust(
+        files,
+        Place(home, f"projects/{project.id}"),
+        project.folder,
+        project.common_folder or "",
+        reflog.Moves(reflog.git_folder(project.folder)),
+        _salt(files, home),
+        lambda: f"{clock():%Y-%m-%d}",
     )
 
 
@@ -254,34 +277,50 @@ def models(around: Surroundings, config: Config, home: str) -> Models | None:
     )
 
 
-def _local(around: Surroundings, config: Config, home: str, project: Project, in_repo: dict[str, Place]) -> Root:
+def _local(
+    around: Surroundings, config: Config, home: str, project: Project, in_repo: dict[str, Place], trust: Trust
+) -> Root:
+    """This project's files. Those of its checkout count where the user trusts them or is about to make them; what is kept at
+    home is read beside them."""
     folder = f"projects/{project.id}"
-    documents, rivals = {}, {}
+    documents, rivals, kept = {}, {}, {}
     for name, key, file in ((PROFILE, "paths.profile", PROFILE_FILE), (RULES, "paths.rules", RULES_FILE)):
-        chosen = config.text(key)
-        if chosen:
-            documents[name] = _chosen(around, chosen, project.folder)
-        elif config.flag("store.in_repo") or os.path.lexists(str(in_repo[name])):
-            documents[name] = in_repo[name]
+        usual, chosen = Place(home, f"{folder}/{file}"), config.text(key)
+        wanted = _chosen(around, chosen, project.folder) if chosen else in_repo[name]
+        is_there = os.path.lexists(str(wanted))
+        if _is_named(around, chosen) or (
+            trust.is_trusted if is_there else bool(chosen) or config.flag("store.in_repo")
+        ):
+            documents[name] = wanted
+            if wanted != usual and os.path.lexists(str(usual)):
+                kept[name] = usual
         else:
-            documents[name], rivals[name] = Place(home, f"{folder}/{file}"), in_repo[name]
-    documents[JOURNAL] = _journal(around, config, project, Place(home, f"{folder}/journal/{JOURNAL_FILE}"))
-    return Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals)
+            documents[name], rivals[name] = usual, in_repo[name]
+    documents[JOURNAL] = _journal(around, config, project, Place(home, f"{folder}/journal/{JOURNAL_FILE}"), trust)
+    return Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals, kept=kept)
 
 
-def _journal(around: Surroundings, config: Config, project: Project, usual: Place) -> Place:
-    """Where this project's MEMORY.md lies. A repository's own counts only where it is a journal, since the name is common,
-    and only while there is none at home: a clone must not take a journal's place."""
+def _is_named(around: Surroundings, path: str) -> bool:
+    """Whether a path of the settings names one file for all projects, which is the user's word for it."""
+    return os.path.isabs(around.expanded(path))
+
+
+def _journal(around: Surroundings, config: Config, project: Project, usual: Place, trust: Trust) -> Place:
+    """Where this project's MEMORY.md lies. A repository's own counts only where the user trusts it and it is a journal, since
+    the name is common, and only while there is none at home."""
     chosen = config.text("paths.journal")
     if chosen:
-        return _chosen(around, chosen, project.folder)
-    if os.path.lexists(str(usual)):
+        wanted = _chosen(around, chosen, project.folder)
+        if _is_named(around, chosen) or trust.is_trusted or not os.path.lexists(str(wanted)):
+            return wanted
         return usual
-    theirs = _journal_head(Place(project.folder, JOURNAL_FILE))
+    if os.path.lexists(str(usual)) or not trust.is_trusted:
+        return usual
+    theirs = is_journal(Place(project.folder, JOURNAL_FILE))
     return Place(project.folder, JOURNAL_FILE) if theirs else usual
 
 
-def _journal_head(place: Place) -> bool:
+def is_journal(place: Place) -> bool:
     """Whether a file is a journal, by its beginning or by the company it keeps."""
     try:
         opened = os.open(str(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -64,6 +64,7 @@ def test_unreadable_file_is_named_and_left_alone(bench: Bench, cli: Cli) -> None
 
 def test_file_that_is_not_utf8_is_named_with_its_line_and_left_alone(bench: Bench, cli: Cli) -> None:
     content = GOOD.encode() + b"caf\xe9\n"
+    bench.trust()
     path = Path(bench.project, "memories.md")
     path.write_bytes(content)
     refused(cli("remember", "--key", "c.d", "x"), 5, "line 6 is not valid UTF-8", "save the file as UTF-8")
@@ -72,6 +73,7 @@ def test_file_that_is_not_utf8_is_named_with_its_line_and_left_alone(bench: Benc
 
 
 def test_file_of_100_megabytes_is_named_and_left_alone(bench: Bench, cli: Cli) -> None:
+    bench.trust()
     path = Path(bench.project, "memories.md")
     with path.open("wb") as stream:
         stream.write(GOOD.encode())
@@ -96,6 +98,7 @@ def test_read_only_disk_gives_a_message_and_changes_nothing(bench: Bench, cli: C
     if mounted.returncode:
         pytest.skip("mounting needs root's rights, which this machine does not give")
     try:
+        bench.trust(str(disk))
         (disk / "memories.md").write_text(GOOD, encoding="utf-8")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         refused(cli("remember", "--key", "c.d", "x", folder=str(disk)), 5, "the disk is read-only")
@@ -111,6 +114,7 @@ def test_full_disk_gives_a_message_and_the_old_file_stands(bench: Bench, cli: Cl
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(disk)], capture_output=True).returncode:
         pytest.skip("mounting needs root's rights, which this machine does not give")
     try:
+        bench.trust(str(disk))
         (disk / "memories.md").write_text(GOOD, encoding="utf-8")
         (disk / "docs/memory").mkdir(parents=True)
         (disk / "docs/memory/memories.ndjson").write_text("", encoding="utf-8")

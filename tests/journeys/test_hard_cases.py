@@ -444,6 +444,7 @@ def test_terminal_tricks_in_a_file_are_not_printed(bench: Bench, cli: Cli) -> No
 
 def test_linked_notebook_does_not_hide_the_global_one(bench: Bench, cli: Cli) -> None:
     bench.remember("global: I prefer tabs")
+    bench.trust()
     os.symlink("/etc/hostname", os.path.join(bench.project, "memories.md"))
     done = cli("list")
     assert done.code == 0
@@ -451,10 +452,25 @@ def test_linked_notebook_does_not_hide_the_global_one(bench: Bench, cli: Cli) ->
     assert "symbolic link" in done.err
 
 
-def test_doctor_tells_of_a_home_notebook_that_the_repository_hides(bench: Bench, cli: Cli) -> None:
+def test_notebook_that_appears_in_the_repository_hides_nothing(bench: Bench, cli: Cli) -> None:
     bench.remember("mine", key="a.b")
+    bench.remember("never push on Fridays")
     bench.put("memories.md", block("    - {key: c.d, value: ours}\n"))
-    assert "is not read here" in cli("doctor").out
+    bench.put("docs/memory/memories.ndjson", "")
+    for command in (["list"], ["profile"], ["brief"]):
+        assert "mine" in cli(*command).out and "ours" in cli(*command).out, command
+    assert "push on Fridays" in cli("rules").out and "push on Fridays" in cli("brief").out
+    assert "mine" in cli("recall", "mine").out
+
+
+def test_of_two_entries_with_one_key_the_repositorys_counts_and_both_can_be_forgotten(bench: Bench, cli: Cli) -> None:
+    bench.remember("from home", key="a.b")
+    bench.put("memories.md", block("    - {key: a.b, value: from here}\n"))
+    assert cli("profile").out == "- a.b: from here\n"
+    found = {hit.record.text: hit.id for hit in bench.memory.list().hits}
+    assert len(set(found.values())) == 2
+    assert cli("forget", found["from home"], "--yes").code == 0
+    assert [hit.record.text for hit in bench.memory.list().hits] == ["from here"]
 
 
 def test_log_that_cannot_be_written_does_not_deny_what_was_stored(bench: Bench) -> None:
@@ -508,6 +524,7 @@ def test_folder_whose_name_is_not_utf8_works(bench: Bench, tmp_path: Path) -> No
     odd = os.fsencode(str(tmp_path)) + b"/caf\xe9"
     os.makedirs(odd + b"/.git")
     folder = os.fsdecode(odd)
+    bench.trust(folder)
     with open(os.path.join(folder, "memories.md"), "w", encoding="utf-8") as stream:
         stream.write(block("    - {key: a.b, value: x}\n"))
     from byheart.wiring import Surroundings, open_memory

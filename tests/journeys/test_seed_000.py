@@ -124,6 +124,7 @@ def test_root_is_the_current_folder_outside_of_git(bench: Bench, cli: Cli, tmp_p
     plain = tmp_path / "plain"
     plain.mkdir()
     (plain / "memories.md").write_text(TEMPLATE, encoding="utf-8")
+    bench.trust(str(plain))
     assert cli("remember", "--key", "a.b", "x", folder=str(plain)).code == 0
     assert items_of((plain / "memories.md").read_text(encoding="utf-8"))[0].key == "a.b"
 

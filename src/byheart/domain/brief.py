@@ -7,12 +7,14 @@ from byheart.domain.values import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefLine:
-    """One thing that a session may be told: where it stands in memory, why it is told, and the files it speaks of."""
+    """One thing that a session may be told: where it stands in memory, why it is told, and the files it speaks of. What holds for
+    all projects is told whatever a project's own files say."""
 
     text: str
     address: str
     why: str
     files: tuple[str, ...] = ()
+    is_global: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,6 +24,10 @@ class Finding:
     severity: str = "error"
 
 
+# What an address calls the file of a format.
+NOTEBOOKS = {"yaml-block": "profile", "triples": "rules", "journal": "journal", "handbook": "root"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A record that was found: its handle, its file and line, and how well it fits."""
@@ -36,7 +40,14 @@ class Hit:
     line: int
     score: float = 0.0
     note: str | None = None
+    # It came with somebody else's commit: it is told as the repository's word, never as the user's.
+    is_repositorys: bool = False
     factors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        """What names this line, and no other, wherever it is shown."""
+        return f"memory://{NOTEBOOKS.get(self.dialect, 'root')}#{self.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,12 +37,23 @@ class Project:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
     """One scope's memory: its own folder for lock, log and backups, and its documents by dialect name. `rivals` are
-    places that take over once a document lies there."""
+    places that take over once the user has moved a document there; `kept` are documents at home that are read beside the
+    repository's own."""
 
     scope: Scope
     folder: Place
     documents: Mapping[str, Place]
     rivals: Mapping[str, Place] = field(default_factory=dict)
+    kept: Mapping[str, Place] = field(default_factory=dict)
+
+    def places(self, name: str) -> tuple[Place, ...]:
+        """Every file of a format that this scope reads; the last one is written to, and of two that say different things it
+        counts."""
+        return (self.kept[name], self.documents[name]) if name in self.kept else (self.documents[name],)
+
+    def every(self) -> list[tuple[str, Place]]:
+        """Every file that this scope reads, with its format."""
+        return [(name, place) for name in self.documents for place in self.places(name)]
 
     def own(self, name: str) -> Place:
         """A file of our own (lock, log, tombstones) in this root's `.byheart` folder."""

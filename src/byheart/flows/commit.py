@@ -13,7 +13,7 @@ from byheart.domain.records import Record
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass
 from byheart.flows import ledger
-from byheart.flows.desk import Desk
+from byheart.flows.desk import Desk, vouched
 from byheart.policies.merging import Decision
 from byheart.text.jsonspans import unescaped
 from byheart.text.slugs import content_digest
@@ -75,9 +75,10 @@ def _attempt(
     dialect, place = desk.dialects[name], root.documents[name]
     snapshot = desk.files.read(place, desk.most_bytes(name))
     rival = root.rivals.get(name)
-    if snapshot.text is None and rival is not None and desk.files.read(rival).text is not None:
-        # Somebody moved the notebook into the repository while we waited for the lock; a new one here would be hidden.
+    if snapshot.text is None and rival is not None and _has_moved(desk, rival):
+        # A new one here would stand beside the one that everybody else writes to by now.
         raise Conflict(f"the notebook has moved to {rival} in between")
+    _refuse_strange(desk, place, snapshot)
     document, recovered = usable(dialect, place, snapshot)
     decision = decide(document)
     created = snapshot.text is None
@@ -93,6 +94,7 @@ def _attempt(
         backup = ledger.back_up(desk, root, place, snapshot.text)
     before()
     _put(desk, place, snapshot, text)
+    vouch(desk, place, name, document, after)
     pieces, turns = None, None
     if not private and not recovered:
         pieces, turns = _account(desk, document.text, splices, decision.changes)
@@ -122,6 +124,28 @@ def _attempt(
         undoable=entry.undoable,
         notes=_logged(desk, root, entry),
     )
+
+
+def _has_moved(desk: Desk, rival: Place) -> bool:
+    """Whether the user moved the notebook into the repository while we waited for the lock. One that a pull brought is not
+    theirs, and takes nobody's place."""
+    if desk.files.read(rival).text is None:
+        return False
+    desk.trust.renew()
+    return desk.trust.is_trusted
+
+
+def _refuse_strange(desk: Desk, place: Place, snapshot: Snapshot) -> None:
+    """Refuse to write into a repository's file that the user has not made and does not trust."""
+    if snapshot.text is not None and desk.trust.covers(place) and not desk.trust.is_trusted:
+        raise Conflict(f"{place} came with the repository; look at it, then run: byheart trust")
+
+
+def vouch(desk: Desk, place: Place, name: str, before: Document, after: Document) -> None:
+    """Whatever byheart writes into a repository is the user's."""
+    if desk.trust.covers(place):
+        known = set(vouched(name, before))
+        desk.trust.vouch(text for text in vouched(name, after) if text not in known)
 
 
 def usable(dialect: Dialect, place: Place, snapshot: Snapshot) -> tuple[Document, bool]:

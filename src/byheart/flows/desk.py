@@ -8,6 +8,7 @@ from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
 from byheart.domain.records import Record, Scope, Value, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.values import dataclass, replace
+from byheart.flows.trust import ENTRIES_OF, FORGOTTEN_OF, deletions_of, entries_of
 from byheart.policies import forgetting
 from byheart.text.likeness import normalised
 from byheart.text.slugs import short_digest
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from byheart.domain.journal import JournalSettings, SessionContext
     from byheart.domain.limits import Limits
     from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
+    from byheart.domain.records import Placed
     from byheart.domain.results import Listing
     from byheart.domain.roots import Place, Project, Root
     from byheart.flows.caching import Cache
     from byheart.flows.minds import Minds
+    from byheart.flows.trust import Trust
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
 NOTEBOOKS = (PROFILE, RULES, JOURNAL)
+REPOSITORYS = "came with the repository, not from you"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,8 @@ class Desk:
     cabinet: Callable[[], Cabinet]
     # Takes away what was prepared for sessions, and what is kept of what they were told.
     drop_briefs: Callable[[], None]
+    # Which of the checkout's own files and lines are the user's.
+    trust: Trust
 
     def most_bytes(self, name: str) -> int | None:
         """The largest file of a format that is read; None is the general limit."""
@@ -70,36 +76,80 @@ class Desk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A document of a root, as it stands on disk now."""
+    """A document of a root, as it stands on disk now. `strangers` are the entries that are not the user's, by their place
+    among the document's."""
 
     root: Root
     dialect: Dialect
     place: Place
     document: Document
     exists: bool
+    strangers: frozenset[int] = frozenset()
+
+    @property
+    def own(self) -> list[Placed]:
+        """The entries that are the user's."""
+        return [each for at, each in enumerate(self.document.placed) if at not in self.strangers]
 
 
-def opened(desk: Desk, root: Root, name: str) -> Opened:
+def opened(desk: Desk, root: Root, name: str, place: Place | None = None) -> Opened:
     """Read and parse one document; one that does not exist reads as the blank it would start from."""
-    dialect, place = desk.dialects[name], root.documents[name]
+    dialect, place = desk.dialects[name], place or root.documents[name]
     snapshot = desk.files.read(place, desk.most_bytes(name))
     text = snapshot.text if snapshot.text is not None else dialect.blank()
+    document = dialect.parse(text)
+    strangers = frozenset[int]()
+    if snapshot.text is not None and desk.trust.covers(place):
+        document, strangers = _judged(desk, place, name, document)
     return Opened(
-        root=root, dialect=dialect, place=place, document=dialect.parse(text), exists=snapshot.text is not None
+        root=root,
+        dialect=dialect,
+        place=place,
+        document=document,
+        exists=snapshot.text is not None,
+        strangers=strangers,
     )
 
 
-def every(desk: Desk, scopes: Iterable[Scope], names: Iterable[str]) -> tuple[list[Opened], list[Finding]]:
-    """All documents of these scopes and formats; one that cannot be read becomes a problem, the others still count."""
+def _judged(desk: Desk, place: Place, name: str, document: Document) -> tuple[Document, frozenset[int]]:
+    """A document of the checkout without what others say was forgotten, and which of its entries are theirs."""
+    if name != PROFILE:
+        theirs = desk.trust.strangers(place, document.text.split("\n"))
+        return document, frozenset(at for at, each in enumerate(document.placed) if each.line - 1 in theirs)
+    gone = desk.trust.strangers(place, deletions_of(document), FORGOTTEN_OF) if document.deletions else ()
+    kept = tuple(each for at, each in enumerate(document.deletions) if at not in gone)
+    return replace(document, deletions=kept), desk.trust.strangers(place, entries_of(document), ENTRIES_OF)
+
+
+def vouched(name: str, document: Document) -> list[str]:
+    """A document's entries as the user vouches for them."""
+    if name != PROFILE:
+        return [line for line in document.text.split("\n") if line.strip()]
+    return [*entries_of(document), *deletions_of(document)]
+
+
+def holder(desk: Desk, hit: Hit) -> Root:
+    """The root that a hit is changed in: of its scope, with the very file it stands in."""
+    root = desk.roots[hit.scope]
+    kept = root.kept.get(hit.dialect)
+    return replace(root, documents={**root.documents, hit.dialect: kept}) if kept and str(kept) == hit.path else root
+
+
+def every(
+    desk: Desk, scopes: Iterable[Scope], names: Iterable[str], places: Sequence[Place] | None = None
+) -> tuple[list[Opened], list[Finding]]:
+    """All documents of these scopes and formats, or only those at these places; one that cannot be read becomes a problem, the
+    others still count."""
     found, problems = [], []
     for scope in scopes:
         for name in names:
-            try:
-                found.append(opened(desk, desk.roots[scope], name))
-            except (Unreadable, Unnatural) as error:
-                problems.append(
-                    Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
-                )
+            for place in places or desk.roots[scope].places(name):
+                try:
+                    found.append(opened(desk, desk.roots[scope], name, place))
+                except (Unreadable, Unnatural) as error:
+                    problems.append(
+                        Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
+                    )
     for each in found:
         problems += [
             Finding(
@@ -117,13 +167,18 @@ def hits(each: Opened) -> list[Hit]:
     """The document's records with their handles. Entries that would share one are told apart by a number."""
     seen: dict[str, int] = {}
     found = []
-    for placed in each.document.placed:
+    # A record at home beside one of the same name in the repository is another record.
+    beside = "-home" if each.place == each.root.kept.get(each.dialect.name) else ""
+    for at, placed in enumerate(each.document.placed):
         handle = handle_of(each.root.scope, each.dialect.name, each.dialect.key_of(placed.record), placed.record.text)
         seen[handle] = seen.get(handle, 0) + 1
-        unique = handle if seen[handle] == 1 else f"{handle}-{seen[handle]}"
+        unique = (handle if seen[handle] == 1 else f"{handle}-{seen[handle]}") + beside
+        is_repositorys = at in each.strangers
         found.append(
             Hit(
                 id=unique,
+                note=REPOSITORYS if is_repositorys else None,
+                is_repositorys=is_repositorys,
                 record=placed.record,
                 scope=each.root.scope,
                 dialect=each.dialect.name,
@@ -210,7 +265,11 @@ def is_enabled(desk: Desk, root: Root) -> bool:
     if not desk.limits.enabled:
         return False
     roots = {id(each): each for each in (root, desk.roots[Scope.LOCAL])}
-    return all(opened(desk, each, PROFILE).document.settings.enabled for each in roots.values())
+    return all(
+        opened(desk, each, PROFILE, place).document.settings.enabled
+        for each in roots.values()
+        for place in each.places(PROFILE)
+    )
 
 
 def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = NOTEBOOKS) -> Hit:

@@ -10,7 +10,7 @@ from byheart.domain.results import Hit, Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import commit
-from byheart.flows.desk import JOURNAL, Desk, find_one, handle_of, hits, opened
+from byheart.flows.desk import JOURNAL, Desk, find_one, handle_of, hits, holder, opened
 from byheart.policies import forgetting, wording
 from byheart.policies.forgetting import Tombstone
 from byheart.policies.merging import Decision
@@ -31,7 +31,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         if past is None:
             raise
         return past
-    root = desk.roots[hit.scope]
+    root = holder(desk, hit)
     texts = _texts(hit.record)
     stone = _stone(desk, hit.record, reason)
     copies, buried = 0, False

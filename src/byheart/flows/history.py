@@ -10,7 +10,7 @@ from byheart.domain.reports import LogEntry
 from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
-from byheart.flows.commit import as_meant, verify
+from byheart.flows.commit import as_meant, verify, vouch
 from byheart.flows.desk import JOURNAL, PROFILE, Desk
 from byheart.flows.ledger import Entry
 from byheart.text.lines import break_style
@@ -40,6 +40,15 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
             else:
                 text = _inverted(desk, root, entry, snapshot.text)
             after = desk.files.write(entry.place, text, snapshot.digest).digest
+            if desk.trust.covers(entry.place):
+                dialect = desk.dialects[entry.dialect]
+                vouch(
+                    desk,
+                    entry.place,
+                    entry.dialect,
+                    dialect.parse(snapshot.text or dialect.blank()),
+                    dialect.parse(text),
+                )
         done = Entry(
             id=desk.token(),
             at=desk.clock().isoformat(timespec="microseconds"),
@@ -93,7 +102,7 @@ def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root,
         for each in found:
             if each.id == receipt:
                 return root, found, each
-        here = set(root.documents.values())
+        here = {*root.documents.values(), *root.kept.values()}
         left = [
             each
             for each in found
@@ -125,7 +134,7 @@ def _refuse(root: Root, found: list[Entry], entry: Entry) -> None:
         raise NotUndoable(f"{entry.id} is an undo itself; remember it again instead")
     if not entry.undoable:
         raise NotUndoable(f"{entry.id} cannot be undone: what it changed was forgotten, or held a secret")
-    if entry.place not in root.documents.values():
+    if entry.place not in (*root.documents.values(), *root.kept.values()):
         raise Conflict(f"{entry.id} changed {entry.place}, which is not the notebook in use here; nothing was undone")
 
 

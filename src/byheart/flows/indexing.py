@@ -13,7 +13,7 @@ from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
-from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, Opened, every, hits, without_secrets
+from byheart.flows.desk import JOURNAL, Desk, Opened, every, hits, without_secrets
 from byheart.text.questions import humps
 from byheart.text.slugs import content_digest
 
@@ -108,8 +108,7 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
     known = index.page_stamps()
     for scope in scopes:
         grown: list[Item] | None = None
-        for name in NOTEBOOKS:
-            place = desk.roots[scope].documents[name]
+        for name, place in desk.roots[scope].every():
             path = str(place)
             try:
                 stamp = _stamp(desk, place)
@@ -130,7 +129,7 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
                 )
                 continue
             if grown is None:
-                went, wrong = _whole(desk, index, scope, name, stamp)
+                went, wrong = _whole(desk, index, scope, name, place, stamp)
                 taken.gone += went
                 taken.problems += wrong
             taken.pages.append(path)
@@ -193,9 +192,11 @@ def _vanished(desk: Desk, index: RecordIndex) -> int:
     return gone
 
 
-def _whole(desk: Desk, index: RecordIndex, scope: Scope, name: str, stamp: str) -> tuple[int, list[Finding]]:
+def _whole(
+    desk: Desk, index: RecordIndex, scope: Scope, name: str, place: Place, stamp: str
+) -> tuple[int, list[Finding]]:
     """Take a whole notebook in; how many records went away, and what is wrong with it."""
-    documents, wrong = every(desk, [scope], [name])
+    documents, wrong = every(desk, [scope], [name], [place])
     # Only where a file changed: a question about files that did not needs nothing of what reads them.
     from byheart.flows.overview import noted
 
@@ -204,7 +205,7 @@ def _whole(desk: Desk, index: RecordIndex, scope: Scope, name: str, stamp: str) 
     extent = None
     if name == JOURNAL and documents and documents[0].exists:
         extent = _extent(documents[0].document.text, [hit.id for hit in every_one if _kept_back(hit.record)])
-    path = str(desk.roots[scope].documents[name])
+    path = str(place)
     return index.put_page(path, f"{stamp}{_WRONG}" if wrong else stamp, list(_items(desk, found, ())), extent), wrong
 
 
@@ -227,6 +228,12 @@ def _grown(desk: Desk, index: RecordIndex, scope: Scope, place: Place, stamp: st
     if document.problems or not (text.endswith("\n") or not text):
         return None
     part = Opened(root=desk.roots[scope], dialect=desk.dialects[JOURNAL], place=place, document=document, exists=True)
+    if desk.trust.covers(place):
+        # What stands above was looked at when it was taken in.
+        theirs = desk.trust.strangers(place, text.split("\n"))
+        part = replace(
+            part, strangers=frozenset(at for at, each in enumerate(document.placed) if each.line - 1 in theirs)
+        )
     every_one = hits(part)
     names = [hit.id for hit in every_one]
     if any("-" in name or name in known.hidden for name in names) or index.has_handle(path, names):

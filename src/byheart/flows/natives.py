@@ -92,6 +92,9 @@ def take_over(
     for shelf in shelves(home, desk.project.folder, environment):
         if agents and shelf.agent not in agents:
             continue
+        if desk.trust.covers(Place(shelf.folder, "any")) and not desk.trust.is_trusted:
+            # Notes that lie in a checkout may have come with it.
+            continue
         records, files = _gathered(desk, shelf)
         if not files:
             continue

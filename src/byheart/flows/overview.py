@@ -57,9 +57,12 @@ def noted(each: Opened) -> list[Hit]:
     found = hits(each)
     if each.dialect.name != RULES:
         return found
-    standing = opposition.standing(each.document.placed)
+    # What came with the repository overrules nothing that the user said.
+    own = [at for at in range(len(found)) if at not in each.strangers]
+    standing = opposition.standing(each.own)
     for loser, master in standing.overruled.items():
-        found[loser] = replace(found[loser], note=f"overruled by {found[master].id} (line {found[master].line})")
+        winner = found[own[master]]
+        found[own[loser]] = replace(found[own[loser]], note=f"overruled by {winner.id} (line {winner.line})")
     return found
 
 
@@ -67,8 +70,8 @@ def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
     """All files of these scopes as they are, secrets blanked out. Works while memory is switched off."""
     pages = []
     for scope in scopes:
-        for name, place in desk.roots[scope].documents.items():
-            documents, problems = every(desk, [scope], [name])
+        for name, place in desk.roots[scope].every():
+            documents, problems = every(desk, [scope], [name], [place])
             document = documents[0] if documents else None
             pages.append(
                 Page(
@@ -121,7 +124,8 @@ def profile(desk: Desk, scopes: Sequence[Scope], *, activates: bool = True) -> P
     documents, problems = every(desk, scopes, [PROFILE])
     # A notebook that is switched off lends nothing to the profile, whichever scope it has.
     documents = [each for each in documents if each.document.settings.enabled]
-    candidates, unfit = _fit(desk, [hit for each in documents for hit in hits(each)])
+    own = [hit for each in documents for hit in hits(each) if not hit.is_repositorys]
+    candidates, unfit = _fit(desk, own)
     bullets, left_out = briefing.active_profile(candidates, desk.limits.profile_bullets)
     return ProfileView(
         enabled=True,
@@ -187,7 +191,7 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
     ranked = []
     for order, each in enumerate(documents):
         by_line = {hit.line: hit for hit in hits(each)}
-        for placed in briefing.standing_rules(each.document):
+        for placed in briefing.standing_rules(each.own):
             kind, weight, line = ranking.rule_order(placed)
             ranked.append(((kind, weight, order, line), by_line[placed.line]))
     ranked.sort(key=lambda pair: pair[0])
@@ -200,4 +204,13 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
     return Listing(hits=tuple(chosen[:most]), problems=tuple(problems))
 
 
-__all__ = ["Page", "listing", "profile", "rules", "show", "show_one"]
+def of_repository(desk: Desk, most: int) -> list[Hit]:
+    """What came into the trusted files of this checkout by somebody else's commits, safe to be told as the repository's."""
+    if not desk.trust.is_trusted or not is_enabled(desk, desk.roots[Scope.LOCAL]):
+        return []
+    documents, _ = every(desk, [Scope.LOCAL], (PROFILE, RULES, JOURNAL))
+    found = [hit for each in documents for hit in hits(each) if hit.is_repositorys and not hit.record.is_secret]
+    return _fit(desk, found[-most:])[0]
+
+
+__all__ = ["Page", "listing", "of_repository", "profile", "rules", "show", "show_one"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from byheart.domain.documents import Document
+from byheart.domain.errors import Refused
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
 from byheart.flows.commit import Committed, commit
-from byheart.flows.desk import PROFILE, RULES, Desk
+from byheart.flows.desk import PROFILE, RULES, Desk, vouched
 from byheart.flows.journal.append import created
 from byheart.flows.journal.shelf import shelf_of
 from byheart.policies.merging import Decision
@@ -60,6 +61,8 @@ def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
     """Put a document where the repository has it, unless it is there already. The root is locked."""
     there, here = desk.files.read(target), desk.files.read(source) if source != target else None
     if there.text is not None:
+        if not desk.trust.is_trusted:
+            raise Refused(f"{target} came with the repository; look at it, then run: byheart trust")
         return [f"{target} was there already"]
     if here is None or here.text is None:
         if name == RULES:
@@ -67,6 +70,7 @@ def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
             return [f"created {target}"]
         return []
     desk.files.write(target, here.text, "")
+    desk.trust.vouch(vouched(name, desk.dialects[name].parse(here.text)))
     desk.files.remove(source, here.digest)
     return [f"moved {source} to {target}"]
 

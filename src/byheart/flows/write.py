@@ -16,7 +16,7 @@ from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
 from byheart.flows.commit import Committed, commit
-from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, cleaned, find_one, handle_of, is_enabled, opened
+from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, cleaned, find_one, handle_of, holder, is_enabled, opened
 from byheart.policies import capture, forgetting, merging
 from byheart.policies.merging import Decision
 
@@ -154,7 +154,7 @@ def lost(keeps: frozenset[str], record: Record, given: frozenset[str] = frozense
 def confirm(desk: Desk, selector: str, scope: Scope | None) -> Receipt:
     """Say that one record is right, on the user's word."""
     hit = find_one(desk, selector, scope)
-    root = desk.roots[hit.scope]
+    root = holder(desk, hit)
 
     def decide(document: Document) -> Decision:
         current = [each for each in document.placed if each.record == hit.record]

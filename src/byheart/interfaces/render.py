@@ -132,6 +132,11 @@ def finding_line(finding: Finding) -> str:
     return f"{where}: {finding.message} [{finding.rule}]" if where else f"{finding.message} [{finding.rule}]"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows in aligned columns; the last column is not padded."""
     if not rows:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 TAG = "byheart-memory"
+PARTLY = "(byheart: part of memory could not be read; `byheart doctor` says why)"
 _FRAME = 220
 _FRAME_TOKENS = 90
 # Where in a line its files stand.
@@ -82,3 +83,8 @@ def rendered(
     lines += ["", *notes] if notes else []
     lines += [f"[end {delimiter}]", f"</{TAG}>"]
     return "\n".join(lines) + "\n"
+
+
+def silence(why: str) -> str:
+    """The one line that a session is told where it is told nothing else."""
+    return f"(byheart: {why})\n"

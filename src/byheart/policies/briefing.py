@@ -10,7 +10,6 @@ from byheart.policies import opposition, ranking
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.domain.documents import Document
     from byheart.domain.results import Hit
 
 LEAST_RULES, MOST_RULES = 3, 7
@@ -51,8 +50,8 @@ def _profile_order(hit: Hit) -> tuple[int, int, int, str]:
     return (record.kind is Kind.LESSON, -confidence, age, record.key or "")
 
 
-def standing_rules(document: Document) -> list[Placed]:
+def standing_rules(placed: Sequence[Placed]) -> list[Placed]:
     """The entries that no other overrules, best first."""
-    overruled = opposition.standing(document.placed).overruled
-    standing = [each for index, each in enumerate(document.placed) if index not in overruled]
+    overruled = opposition.standing(placed).overruled
+    standing = [each for index, each in enumerate(placed) if index not in overruled]
     return sorted(standing, key=ranking.rule_order)

@@ -18,10 +18,22 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 # Another number, and cards are made anew.
-VERSION = 2
+VERSION = 3
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
-_SHAPE = {"version", "folder", "project", "day", "head", "settings", "environment", "general", "off", "sections"}
+_SHAPE = {
+    "version",
+    "folder",
+    "project",
+    "day",
+    "head",
+    "settings",
+    "environment",
+    "general",
+    "off",
+    "notices",
+    "sections",
+}
 # Variables that say nothing about what a brief holds.
 _OWN = ("BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_EMBEDDINGS_KEY", "BYHEART_MODEL_KEY")  # fmt: skip
 

@@ -19,6 +19,7 @@ from byheart.text.likeness import content_words, normalised
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from byheart.domain.results import Finding, Hit
     from byheart.flows.desk import Desk
     from byheart.flows.learning.shelf import Shelf
 
@@ -26,6 +27,7 @@ _BOTH = (Scope.LOCAL, Scope.GLOBAL)
 _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>, in \d+ sessions)?\)\s*$")
 _TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
 _DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
+_FROM_REPOSITORY = 12
 _LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 10
 _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
@@ -38,13 +40,13 @@ def profile(desk: Desk) -> BriefSection:
     section = BriefSection(name="profile", title="What the user wants", share=0.2)
     section.sources = [str(root.documents[PROFILE]) for root in desk.roots.values()]
     view = overview.profile(desk, _BOTH, activates=False)
-    section.notes += view.notes
+    section.notes += [*view.notes, *map(_wrong, view.problems)]
     for hit in view.bullets:
         record = hit.record
         # A key says what a value is about, unless the value is a sentence.
         text = f"{record.key}: {record.text}" if record.key and len(content_words(record.text)) < 5 else record.text
         why = f"{hit.scope.value} profile, {record.confidence.value if record.confidence else 'medium'} confidence"
-        section.lines.append(BriefLine(text=text, address=f"memory://profile#{hit.id}", why=why))
+        section.lines.append(_told(hit, text, why))
     section.left_out += [(name, "memory://profile", why) for name, why in view.left_out]
     return section
 
@@ -58,8 +60,48 @@ def rules(desk: Desk) -> BriefSection:
     found = overview.rules(desk, _BOTH)
     for hit in found.hits:
         why = f"{hit.scope.value} {hit.record.kind.value}, weight {hit.record.weight or 1}"
-        section.lines.append(BriefLine(text=hit.record.text, address=f"memory://rules#{hit.id}", why=why))
-    section.notes += [each.message for each in found.problems if each.rule == "left-out"]
+        section.lines.append(_told(hit, hit.record.text, why))
+    section.notes += [
+        each.message if each.rule == "left-out" else _wrong(each) for each in found.problems if each.rule != "disabled"
+    ]
+    return section
+
+
+def _wrong(finding: Finding) -> str:
+    return (
+        f"{finding.place}:{finding.line}: {finding.message}" if finding.line else f"{finding.place}: {finding.message}"
+    )
+
+
+def _told(hit: Hit, text: str, why: str) -> BriefLine:
+    return BriefLine(text=text, address=hit.address, why=why, is_global=hit.scope is Scope.GLOBAL)
+
+
+def repository(desk: Desk) -> BriefSection:
+    """What somebody else's commits put into the files that the user trusts: told, but as the repository's."""
+    from byheart.flows import overview
+    from byheart.flows.journal.shelf import read, shelf_of
+
+    title = "What this repository's memory files say (added by other people, not from the user)"
+    section = BriefSection(name="repository", title=title, share=0.08)
+    root = desk.roots[Scope.LOCAL]
+    shelf = shelf_of(desk, root)
+    prose = [place for place in (shelf.user, shelf.long_memory) if desk.trust.covers(place)]
+    section.sources = [str(place) for place in (*root.documents.values(), *prose) if desk.trust.covers(place)]
+    for hit in overview.of_repository(desk, _FROM_REPOSITORY):
+        section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why="came with the repository"))
+    for place in prose:
+        name = place.path.rsplit("/", 1)[-1].removesuffix(".md")
+        lines = [
+            line.strip().lstrip("#-* ")
+            for line in (read(desk, place).text or "").split("\n")
+            if desk.trust.is_strange(line)
+        ]
+        section.lines += [
+            BriefLine(text=line, address=f"memory://journal/{name}", why="came with the repository")
+            for line in lines[-_FROM_REPOSITORY:]
+            if line
+        ]
     return section
 
 

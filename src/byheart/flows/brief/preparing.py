@@ -30,7 +30,11 @@ INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.
 _DEFINITIONS = ("Makefile", "package.json", "justfile")
 _LONGEST, _LARGEST_FILE = 400, 400_000
 _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
-_ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "index")
+_ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
+
+
+OFF = "memory is switched off here; `byheart settings` shows where, `byheart settings enabled on` turns it on"
+_UNTRUSTED = "(byheart: this repository brings memory files that the user has not accepted, so they are ignored: {names}. The user can run `byheart trust`.)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,8 @@ class Kitchen:
     general: tuple[str, ...]
     environment: tuple[str, ...]
     stamp: Callable[[str], str]
+    # Memory files that came with the checkout and that nobody trusts.
+    unused: tuple[str, ...] = ()
 
 
 def card_of(
@@ -71,6 +77,7 @@ def card_of(
         "environment": list(kitchen.environment),
         "general": [[path, kitchen.stamp(path)] for path in _general(kitchen)],
         "off": "",
+        "notices": [],
         "sections": [],
     }
     silence = _silence(desk)
@@ -81,6 +88,8 @@ def card_of(
             [path, kitchen.stamp(path)] for root in desk.roots.values() if (path := str(root.documents[PROFILE]))
         ]
         return card
+    if kitchen.unused:
+        card["notices"].append(_UNTRUSTED.format(names=", ".join(kitchen.unused)))
     kept = (
         {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}
     )
@@ -101,7 +110,7 @@ def _silence(desk: Desk) -> str:
     from byheart.domain.records import Scope
 
     try:
-        return "" if is_enabled(desk, desk.roots[Scope.LOCAL]) else "memory is switched off"
+        return "" if is_enabled(desk, desk.roots[Scope.LOCAL]) else OFF
     except ByheartError:
         # A broken notebook is told of as such; the others still have something to say.
         return ""
@@ -115,6 +124,7 @@ def _sections(kitchen: Kitchen, kept: dict[str, Any]) -> list[BriefSection]:
         (("rules",), lambda: [gathering.rules(kitchen.desk)]),
         (("wishes", "tips", "index"), lambda: gathering.handbook(kitchen.shelf)),
         (("journal",), lambda: [gathering.journal(kitchen.desk)]),
+        (("repository",), lambda: [gathering.repository(kitchen.desk)]),
     ]
     for names, make in makers:
         if all(name in kept for name in names):
@@ -202,7 +212,7 @@ class _Said:
         self._known.add(key)
         parts = signal_of(each.text)
         where = self._elsewhere.where([text, *([parts["default"]] if parts else [])])
-        if where:
+        if where and not each.is_global:
             return line, f"{where} says it already"
         lost = standing.lost_command(text, self._targets)
         if lost:

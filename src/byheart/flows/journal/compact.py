@@ -130,6 +130,8 @@ def _nothing(desk: Desk, shelf: Shelf) -> Compacted:
 def _selected(desk: Desk, document: Document) -> list[Placed]:
     """The records in scope. One in which a person typed a credential stays where it is: it must not be copied about."""
     found = retention.in_scope(document.placed, desk.clock(), desk.journal.memory_compaction_min_age_days)
+    # In a summary nobody could tell any more whose words they were.
+    found = [each for each in found if not any(map(desk.trust.is_strange, window.lines_of(document.text, [each])))]
     if found and holds_secret(desk, window.lines_of(document.text, found)):
         return [each for each in found if not holds_secret(desk, window.lines_of(document.text, [each]))]
     return found

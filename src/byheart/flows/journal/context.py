@@ -131,7 +131,7 @@ def _text(desk: Desk, place: Place, told: _Told) -> str:
     """A text file that may be told. It is looked through as a whole, before anything is cut off: half a credential is not
     recognised as one."""
     try:
-        text = (read(desk, place).text or "").replace("\r\n", "\n").strip()
+        text = desk.trust.own_text(place, (read(desk, place).text or "").replace("\r\n", "\n")).strip()
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
         return ""
@@ -277,7 +277,7 @@ def _as_kept(record: Record, own: dict[str, list[Record]]) -> Record:
 
 def _document(desk: Desk, place: Place, told: _Told) -> Document:
     try:
-        return parsed(desk, read(desk, place).text or "")
+        return parsed(desk, desk.trust.own_text(place, read(desk, place).text or ""))
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
         return parsed(desk, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from byheart.domain.errors import ByheartError
 from byheart.domain.records import Record, Scope
 from byheart.domain.results import Hit
-from byheart.flows.desk import JOURNAL, Desk, cleaned, handle_of, hits, opened, without_secrets
+from byheart.flows.desk import JOURNAL, REPOSITORYS, Desk, cleaned, handle_of, hits, opened, without_secrets
 from byheart.flows.journal.shelf import Shelf, parsed, read, shelf_of
 from byheart.text.jsonspans import unescaped
 from byheart.text.patterns import deferred
@@ -70,7 +70,8 @@ def archived(desk: Desk, scope: Scope, letters: set[str]) -> list[Hit]:
             dialect=JOURNAL,
             path=str(place),
             line=line,
-            note="archived",
+            note=f"archived, {REPOSITORYS}" if desk.trust.is_strange(raw[line - 1]) else "archived",
+            is_repositorys=desk.trust.is_strange(raw[line - 1]),
         )
         for name, (line, record) in found.items()
         if name not in here and not (record.origin and record.origin.id in secret)

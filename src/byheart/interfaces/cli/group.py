@@ -16,6 +16,8 @@ COMMANDS = {
     "uninstall": "connecting",
     "status": "connecting",
     "plugin": "connecting",
+    "trust": "trusting",
+    "untrust": "trusting",
     "brief": "briefing",
     "mcp": "serving",
     "why": "briefing",

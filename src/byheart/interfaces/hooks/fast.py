@@ -23,7 +23,7 @@ _LARGEST = 8_000_000
 _EVERY, _PATIENCE, _AT_ONCE = 600, 1.5, 20
 # All that a model is told of what went wrong: a person sees the rest.
 BROKEN = "(byheart: memory could not be read; `byheart doctor` says why)"
-_PARTLY = "(part of memory could not be read; `byheart doctor` says why)"
+_NOT_READY = "memory is not ready yet; it is being prepared for the next session"
 _BEFORE = "(memory changed a moment ago; this is how it was before)"
 
 
@@ -156,10 +156,10 @@ def start(call: Call) -> str:
 
         card, late = slow.card(call, folder, card)
         if card is None:
-            return ""
+            return assembling.silence(_NOT_READY)
     learn_now(call, card)
     if card["off"]:
-        return ""
+        return assembling.silence(card["off"]) if call.told.get("source") != "resume" else ""
     return told(call, card, late=late)
 
 
@@ -174,11 +174,11 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
     most = call.room or settings["tokens"]
     room = settings["characters"] if envelopes.is_narrow(call.client) and not call.room else most * 4
     is_partial = any(section["notes"] for section in sections)
-    notes = [*([_BEFORE] if late else []), *([_PARTLY] if is_partial else [])]
+    notes = [*([_BEFORE] if late else []), *card["notices"], *([assembling.PARTLY] if is_partial else [])]
     used = sum(len(note) + 1 for note in notes)
     chosen, out = assembling.fitted(head, sections, room - used, most - used // 3)
     if not chosen:
-        return BROKEN if is_partial else ""
+        return "".join(f"{note}\n" for note in notes) if call.told.get("source") != "resume" else ""
     body = assembling.rendered(head[0], chosen, len(out), "", notes)
     digest = f"{len(body)}-{_sum(body)}"
     before = cardfiles.sent(call.home, call.client, call.session) if call.session else None

@@ -49,14 +49,14 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
         frame.put(found)
     elif found is not None and found.text:
         frame.page(found.text.rstrip("\n"))
-        if explain:
+        if explain and found.told:
             _explained(found.told, found.left_out)
         frame.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
     for note in found.notes if found else ():
         frame.note(f"byheart: {visible(note)}")
-    if found is not None and not found.text and found.notes:
+    if found is not None and not found.told:
         return 1
-    if found is None or not found.text:
+    if found is None:
         frame.note(
             "byheart: there is nothing to tell a session here yet; byheart learn or byheart remember changes that"
         )

@@ -142,6 +142,9 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
         for each in found:
             for problem in each.problems:
                 frame.note(f"byheart: {each.agent}: {visible(problem)}")
+        from byheart.interfaces.cli.commands.trusting import offer
+
+        offer(opened, asks=True)
     return 4 if any(each.problems for each in found) else 0
 
 

@@ -1,0 +1,92 @@
+"""What moved a checkout's HEAD, read from the log that git keeps beside it; git itself is never run."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+from byheart.text.patterns import deferred
+
+# Old and new commit, who and when, and what was done.
+_ENTRY = deferred(r"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*\t(.*)$")
+# Commits that whoever sits at this machine made. A merge, a cherry-pick and a rebase bring in somebody else's.
+_OWN = deferred(r"commit(?: \((?:initial|amend)\))?: ")
+# While one of these is there, git is in the middle of changing files, or waits for somebody to finish a merge.
+_UNDER_WAY = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply")  # fmt: skip
+_LARGEST = 64_000_000
+
+
+class Moves:
+    """The moves of one checkout. `folder` is its own git folder; None where it is no checkout, so that nothing moves."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
+
+    def mark(self) -> str:
+        """The last move, as one word; empty where there was none."""
+        lines = self._lines()
+        return lines[-1] if lines else ""
+
+    def brought(self, mark: str) -> bool:
+        """Whether anything but the user's own commits has moved this checkout since `mark`, as far as anybody can tell: what
+        cannot be read counts as moved."""
+        if self._folder is None:
+            return False
+        if any(os.path.lexists(os.path.join(self._folder, name)) for name in _UNDER_WAY):
+            return True
+        lines = self._lines()
+        if not lines:
+            return bool(mark) or self._has_commit()
+        if mark and mark not in lines:
+            # Git lets go of old entries; nobody can say what happened in between.
+            return True
+        since = lines[len(lines) - lines[::-1].index(mark) :] if mark else lines
+        return any(not _is_own(line) for line in since)
+
+    def _lines(self) -> list[str]:
+        if self._folder is None:
+            return []
+        return [line for line in _text(os.path.join(self._folder, "logs", "HEAD")).split("\n") if line]
+
+    def _has_commit(self) -> bool:
+        """Whether HEAD names a commit although nothing was logged: then anything may have happened."""
+        assert self._folder is not None
+        head = _text(os.path.join(self._folder, "HEAD")).strip()
+        if not head:
+            return False
+        if not head.startswith("ref:"):
+            return True
+        name = head.removeprefix("ref:").strip()
+        common = os.path.join(self._folder, _text(os.path.join(self._folder, "commondir")).strip() or ".")
+        packed = _text(os.path.join(common, "packed-refs"))
+        return os.path.lexists(os.path.join(common, name)) or f" {name}\n" in packed or os.path.isdir(os.path.join(common, "reftable"))  # fmt: skip
+
+
+def _is_own(line: str) -> bool:
+    entry = _ENTRY.match(line)
+    # A new branch at the same commit brings nothing.
+    return entry is not None and (entry[1] == entry[2] or bool(_OWN.match(entry[3])))
+
+
+def git_folder(top: str) -> str | None:
+    """A checkout's own git folder: `.git`, or what a worktree's or submodule's `.git` file leads to; None where there is none."""
+    dot_git = os.path.join(top, ".git")
+    if os.path.isdir(dot_git):
+        return dot_git
+    pointer = re.match(r"gitdir:\s*(.+?)\s*$", _text(dot_git))
+    return os.path.realpath(os.path.join(top, pointer[1])) if pointer else None
+
+
+def _text(path: str) -> str:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            return ""
+        with open(opened, "rb", closefd=False) as stream:
+            return stream.read(_LARGEST).decode("utf-8", "replace")
+    finally:
+        os.close(opened)

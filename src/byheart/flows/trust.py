@@ -1,0 +1,254 @@
+"""Whose words a repository's files hold. What a clone brings is nobody's until this user says `byheart trust`, or made it here.
+
+Kept at home, in the project's own folder: which checkouts are trusted, and a digest of each line that is known, marked as the
+user's or as the repository's. A line that nobody has seen yet is the user's if nothing but their own commits has moved the
+checkout since the last look, and the repository's otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import ByheartError, Conflict
+from byheart.domain.roots import Place
+from byheart.policies import forgetting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Protocol
+
+    from byheart.domain.documents import Document
+    from byheart.domain.ports import Files, Snapshot
+
+    class Moves(Protocol):
+        """What moved a checkout, other than its user."""
+
+        def mark(self) -> str: ...
+
+        def brought(self, mark: str) -> bool: ...
+
+
+# What a file has: whole lines, or entries and what they say was forgotten where an entry has several lines.
+LINES_OF, ENTRIES_OF, FORGOTTEN_OF = "lines", "entries", "forgotten"
+TRUSTED, LINES = "trusted.json", "trusted-lines.txt"
+_MINE, _THEIRS = "+", "-"
+_LENGTH = 24
+_MOST_FOLDERS = 200
+
+
+class Trust:
+    """What this user vouches for in one checkout of one project."""
+
+    def __init__(
+        self,
+        files: Files,
+        folder: Place,
+        checkout: str,
+        repository: str,
+        moves: Moves,
+        salt: Callable[[], bytes],
+        today: Callable[[], str],
+    ) -> None:
+        self._files, self._moves, self._salt, self._today = files, moves, salt, today
+        self._checkout, self._repository = checkout, repository
+        self._key: bytes | None = None
+        self._record = Place(folder.base, f"{folder.path}/.byheart/{TRUSTED}")
+        self._list = Place(folder.base, f"{folder.path}/.byheart/{LINES}")
+        self._known: dict[str, str] | None = None
+        self._told: dict[str, dict[str, str]] | None = None
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the files of this checkout count as the user's."""
+        return self._own().get("state") == "trusted"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the user has been asked about this checkout, whatever they said."""
+        return bool(self._own().get("state"))
+
+    def renew(self) -> None:
+        """Look at what is kept again: another process may have changed it."""
+        self._known = self._told = None
+
+    def covers(self, place: Place) -> bool:
+        """Whether a file lies in this checkout, so that it may have come with it."""
+        path = str(place)
+        # A home folder may be a checkout itself; what byheart keeps there is the user's all the same.
+        return path.startswith(self._checkout.rstrip("/") + "/") and not path.startswith(
+            self._list.base.rstrip("/") + "/"
+        )
+
+    def accept(self, texts: Iterable[str] = ()) -> None:
+        """Trust this checkout, and these texts of it as the user's own. Raises Environment where that cannot be kept."""
+        self._note(
+            {"state": "trusted", "since": self._today(), "mark": self._moves.mark(), "repository": self._repository}
+        )
+        self.vouch(texts)
+
+    def decline(self) -> None:
+        """Do not trust this checkout, nor others of its repository; nobody need ask again."""
+        for folder, told in list(self._every().items()):
+            if self._repository and told.get("repository") == self._repository:
+                self._note({"state": "declined", "since": self._today()}, folder)
+        self._note({"state": "declined", "since": self._today()})
+
+    def vouch(self, texts: Iterable[str]) -> None:
+        """Count texts as the user's own from now on."""
+        self._mark(texts, _MINE)
+
+    def vouch_new(self, texts: Sequence[str]) -> None:
+        """Count those of the texts as the user's that nobody has seen before."""
+        known = self._lines()
+        self._mark([text for text in texts if self._digest(text) not in known], _MINE)
+
+    def strangers(self, place: Place, texts: Sequence[str], kind: str = LINES_OF) -> frozenset[int]:
+        """Which of a file's texts are the repository's rather than the user's, by their place among them. `texts` are all that
+        it has of a kind: what is not among them would count as looked at, too."""
+        names = [self._digest(text) for text in texts]
+        known = self._lines()
+        fresh = [at for at, name in enumerate(names) if name and name not in known]
+        if fresh:
+            # Read after the file was: what is being pulled meanwhile is then seen as under way, or as done.
+            mark, key = self._moves.mark(), f"{kind} {place}"
+            own = self._own()
+            brought = self._moves.brought(own.get(key, own.get("mark", "")))
+            self._keep([texts[at] for at in fresh], _THEIRS if brought else _MINE, {key: mark})
+        known = self._lines()
+        return frozenset(at for at, name in enumerate(names) if name and known.get(name) == _THEIRS)
+
+    def is_strange(self, text: str) -> bool:
+        """Whether a text is known to be the repository's, wherever it stands by now."""
+        known = self._lines()
+        return bool(known) and known.get(self._digest(text)) == _THEIRS
+
+    def own_text(self, place: Place, text: str) -> str:
+        """A file's text without the lines that are the repository's."""
+        if not text or not self.covers(place):
+            return text
+        lines = text.split("\n")
+        theirs = self.strangers(place, lines)
+        return "\n".join(line for at, line in enumerate(lines) if at not in theirs) if theirs else text
+
+    def _keep(self, texts: Sequence[str], sign: str, marks: dict[str, str]) -> None:
+        self._mark(texts, sign)
+        try:
+            self._note({**self._own(), **marks})
+        except ByheartError:
+            # Where home cannot be written, the next look comes to the same.
+            return
+
+    def _mark(self, texts: Iterable[str], sign: str) -> None:
+        known = self._lines()
+        names = [name for text in dict.fromkeys(texts) if (name := self._digest(text)) and known.get(name) != sign]
+        if not names:
+            return
+        known.update(dict.fromkeys(names, sign))
+        try:
+            self._files.append(self._list, "".join(f"{sign}{name}\n" for name in names), None)
+        except ByheartError:
+            return
+
+    def _digest(self, text: str) -> str:
+        plain = " ".join(text.split())
+        if not plain:
+            return ""
+        if self._key is None:
+            self._key = self._salt()
+        return forgetting.digest(self._key, plain)[:_LENGTH]
+
+    def _lines(self) -> dict[str, str]:
+        if self._known is None:
+            rows = (self._files.read(self._list).text or "").split("\n")
+            # The last word about a line counts.
+            self._known = {row[1:]: row[0] for row in rows if len(row) == _LENGTH + 1 and row[0] in (_MINE, _THEIRS)}
+        return self._known
+
+    def _own(self) -> dict[str, str]:
+        every = self._every()
+        if self._checkout in every or not self._repository:
+            return every.get(self._checkout, {})
+        # Another worktree of a repository is as good as the first; its own lines are looked at afresh.
+        same = (told for told in every.values() if told.get("repository") == self._repository)
+        return next(
+            ({"state": "trusted", "repository": self._repository} for told in same if told.get("state") == "trusted"),
+            {},
+        )
+
+    def _every(self) -> dict[str, dict[str, str]]:
+        if self._told is None:
+            self._told = _parsed(self._files.read(self._record).text or "")
+        return self._told
+
+    def _note(self, own: dict[str, str], folder: str = "") -> None:
+        for _ in range(12):
+            old = self._files.read(self._record)
+            every = {**_parsed(old.text or ""), folder or self._checkout: own}
+            text = json.dumps(dict(list(every.items())[-_MOST_FOLDERS:]), indent=1) + "\n"
+            try:
+                if text != old.text:
+                    self._files.write(self._record, text, old.digest)
+            except Conflict:
+                continue
+            self._told = every
+            return
+        raise Conflict(f"{self._record} kept changing; try again in a moment")
+
+
+class VouchedFiles:
+    """Files, with every line that byheart itself writes into a trusted checkout counted as the user's."""
+
+    def __init__(self, files: Files, trust: Trust) -> None:
+        self._files, self._trust = files, trust
+        self.read, self.behind, self.size, self.stamp = files.read, files.behind, files.size, files.stamp
+        self.remove, self.names, self.prune = files.remove, files.names, files.prune
+        self.locked, self.claimed = files.locked, files.claimed
+
+    def write(self, place: Place, text: str, base: str) -> Snapshot:
+        """Replace a file's text; what stood in it before, and was not looked at yet, is judged first."""
+        if not self._trust.covers(place):
+            return self._files.write(place, text, base)
+        old = self._files.read(place).text if base else None
+        if old is not None:
+            self._trust.strangers(place, old.split("\n"))
+        done = self._files.write(place, text, base)
+        if old is None and not self._trust.is_trusted:
+            # Whatever byheart makes in a checkout is its user's.
+            self._trust.accept()
+        self._trust.vouch_new(text.split("\n"))
+        return done
+
+    def append(self, place: Place, text: str, base: str | None) -> None:
+        """Add text at a file's end."""
+        is_new = self._trust.covers(place) and self._files.size(place) is None
+        self._files.append(place, text, base)
+        if is_new and not self._trust.is_trusted:
+            self._trust.accept()
+        if self._trust.covers(place):
+            self._trust.vouch(text.split("\n"))
+
+
+def _parsed(text: str) -> dict[str, dict[str, str]]:
+    """Checkouts and how they stand. What cannot be read trusts nobody."""
+    try:
+        raw = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(raw, dict):
+        return {}
+    return {
+        folder: {str(name): str(value) for name, value in told.items()}
+        for folder, told in raw.items()
+        if isinstance(told, dict)
+    }
+
+
+def entries_of(document: Document) -> list[str]:
+    """A document's entries as they are vouched for, in their order, where an entry has several lines."""
+    return [document.text[each.start : each.end] for each in document.placed]
+
+
+def deletions_of(document: Document) -> list[str]:
+    """What a document says was forgotten, as it is vouched for."""
+    return [f"forgotten {each.key or ''} {each.value or ''}" for each in document.deletions]
