@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
-from byheart.adapters.scanners.engine import Engine, _compiled
+from byheart.adapters.scanners.engine import Engine, compiled
 from byheart.adapters.scanners.providers import provider_rules
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.adapters.scanners.shapes import shape_rules
@@ -277,7 +277,7 @@ def test_plain_preferences_are_not_instruction_like(text: str) -> None:
 
 def test_every_pattern_is_accepted_by_the_linear_time_engine() -> None:
     for rule in ALL_RULES:
-        assert _compiled(rule.pattern).pattern, rule.name
+        assert compiled(rule.pattern).pattern, rule.name
 
 
 def test_every_rule_has_hints_and_a_name_of_its_own() -> None:

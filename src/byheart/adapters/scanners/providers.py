@@ -12,17 +12,29 @@ from byheart.adapters.scanners.rules import Rule, entropy, placeholder
 
 
 def _real(value: str, *_: str) -> bool:
+    """Whether a token is none that documents show: filled with crosses or stars, or cut short."""
+    if "hooks." in value:
+        # An address that somebody made up has another shape than theirs; one with crosses for letters still names its team.
+        return not re.search(r"X{6,}|0{8,}|\*{3,}|\.\.\.", value)
     return not re.search(r"[xX*]{6,}|EXAMPLE$|\.\.\.", value)
 
 
 def _varied(value: str, *_: str) -> bool:
-    return not placeholder(value) and any(each.isdigit() for each in value) and entropy(value) >= 3.0
+    if placeholder(value) or not any(map(str.isdigit, value)) or entropy(value) < 3.0:
+        return False
+    # Words with a number between dots or colons are names: session.identifier, 12345678:feature-branch.
+    pieces = [piece for piece in re.split(r"[-_.:]", value) if piece]
+    return not all((piece.isalpha() and len(piece) < 20) or piece.isdigit() for piece in pieces)
 
 
-# A token may follow right behind what ends in a letter or a digit: an escape (\n, %20), a colour, another name. Patterns that begin
-# with any letters at all need the word to begin there.
-_GLUED = r"(?:\\b|[a-z0-9_])"
-_LOOSE = frozenset({"azure-devops-token", "azure-search-key", "firebase-server-key", "google-refresh-token"})
+# What a token may follow: anything but a letter or digit that it could be a part of; a small letter or a digit, as names and other
+# escapes end in; or an escape that ends in a capital (%3D, \\u003D), or a colour.
+_BOUNDARY = r"(?:^|[^A-Za-z0-9]|[a-z0-9]|%[0-9A-Fa-f]{2}|\\[uUxX][0-9A-Fa-f]{2,8}|\\[A-Za-z])"
+# A prefix as long as this, with a sign in it, is no part of anything else, whatever stands before it.
+_TELLING = 4
+_LOOSE = frozenset(
+    {"azure-devops-token", "azure-search-key", "firebase-server-key", "google-refresh-token", "json-web-token"}
+)
 _DISTINCT = r"""
 aws-access-key-id     \b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b     a3t akia asia abia acca
 aws-bedrock-key       \b(?:ABSK[A-Za-z0-9+/]{60,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{30,})     absk bedrock-api-key
@@ -79,7 +91,7 @@ shopify-token         \bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}     shpat_ shpca_ shp
 databricks-token      \bdapi[a-f0-9]{32}(?:-[0-9])?     dapi
 discord-webhook       discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]{30,}     /webhooks/
 teams-webhook         \.webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{40,}     webhook.office.com
-telegram-token        \b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,33}\b     :aa
+telegram-token        \b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,33}     :aa
 heroku-key            \bHRKU-AA[A-Za-z0-9_-]{40,}     hrku-
 json-web-token        \beyJ[A-Za-z0-9_-]{14,}\.[A-Za-z0-9_-]{15,}(?:\.[A-Za-z0-9_-]+)?     eyj
 age-secret-key        \bAGE-SECRET-KEY-1[A-Z0-9]{50,}     age-secret-key
@@ -144,6 +156,61 @@ checkout-key          \bsk_(?:sbox_)?[a-z0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}
 cursor-key            \b(?:crsr|key)_[a-f0-9]{60,}     crsr_ key_
 kubernetes-hash       \bbootstrap-token-[a-z0-9]{6}\b     bootstrap-token-
 putty-key             PuTTY-User-Key-File-[0-9]:     putty-user-key-file
+mongodb-atlas-secret  \bmdb_sa_sk_[A-Za-z0-9_-]{20,}     mdb_sa_sk_
+stackhawk-key         \bhawk\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}     hawk.
+grafana-legacy-key    \beyJrIjoi[A-Za-z0-9+/=_-]{40,}     eyjrijoi
+newrelic-licence      \b[a-f0-9]{36}(?:NRAL|FFFFNRAL)\b|\b[a-f0-9]{32}FFFFNRAL     nral
+square-gateway-token  \bsq0i(?:ge|gw)-[A-Za-z0-9_-]{20,}     sq0ig
+aws-mws-key           \bamzn\.mws\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}     amzn.mws.
+aws-session-token     \b(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/=]{80,}     iqojb3jpz2lu fwogzxivyxdz fqogzxivyxdz
+alibaba-sts           \bSTS\.[A-Za-z0-9]{20,40}\b     sts.
+cloudflare-token      \b(?:cf[ua]t_[A-Za-z0-9_-]{30,}|cfk_[A-Za-z0-9_-]{30,})     cfut_ cfat_ cfk_
+scaleway-key          \bSCW[A-Z0-9]{17}\b     scw
+linode-hetzner-key    \b(?:hcloud|linode)_[A-Za-z0-9]{40,}     hcloud_ linode_
+heroku-token          \bHRKU-[A-Za-z0-9_-]{30,}     hrku-
+turso-upstash-token   \b(?:turso|upstash)_[A-Za-z0-9_-]{30,}     turso_ upstash_
+neon-key              \bnapi_[a-z0-9]{40,}     napi_
+elevenlabs-key        \bsk_[a-f0-9]{48}\b     sk_
+cerebras-key          \bcsk-[a-z0-9]{40,}     csk-
+tavily-key            \btvly-(?:dev-|prod-)?[A-Za-z0-9]{28,}     tvly-
+firecrawl-key         \bfc-[a-f0-9]{32}\b     fc-
+jina-key              \bjina_[a-f0-9]{32}[A-Za-z0-9_-]{20,}     jina_
+voyage-key            \bpa-[A-Za-z0-9_-]{40,}     pa-
+weights-biases-key    \bwandb_v1_[A-Za-z0-9_-]{40,}     wandb_v1_
+posthog-key           \bph[cxrs]_[A-Za-z0-9]{32,}     phc_ phx_ phr_ phs_
+launchdarkly-key      \b(?:sdk|api|mob)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}     sdk- api- mob-
+statsig-key           \b(?:secret|console)-[A-Za-z0-9]{40,}     secret- console-
+dynatrace-token       \bdt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}     dt0
+honeycomb-key         \bhc[abx](?:ik|lk|mk)_[a-z0-9]{40,}     hcaik_ hcbik_ hcxik_ hcalk_ hcblk_ hcxlk_ hcamk_ hcbmk_ hcxmk_
+infisical-token       \bst\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}     st.
+bitwarden-token       \b0\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,}     0.
+adyen-key             \bAQE[a-z]hm[A-Za-z0-9+/=_.{}()\[\]@$!?*~^-]{60,}     aqe
+mollie-key            \b(?:live|test)_[A-Za-z0-9]{30,}\b     live_ test_
+paddle-key            \bpdl_(?:live|sdbx)_[a-z]{3,8}_[A-Za-z0-9_-]{20,}     pdl_
+paystack-key          \bsk_(?:live|test)_[a-f0-9]{40}     sk_live_ sk_test_
+lemonsqueezy-key      \blsq_[A-Za-z0-9]{30,}     lsq_
+intercom-token        \bdG9rO[A-Za-z0-9+/=_-]{50,}     dg9ro
+mailersend-key        \bmlsn\.[a-f0-9]{60,}     mlsn.
+rapidapi-key          \b[a-f0-9]{10}msh[a-f0-9]{15}p1[a-f0-9]{5}jsn[a-f0-9]{12}     msh
+frameio-token         \bfio-u-[A-Za-z0-9_=-]{64}     fio-u-
+nexus-snyk-semgrep    \b(?:snyk_[a-z]{2,4}_[A-Za-z0-9._-]{30,}|sgp_[a-f0-9]{40}|sgs_[A-Za-z0-9]{30,})     snyk_ sgp_ sgs_
+yandex-key            \b(?:AQVN[A-Za-z0-9_-]{35,}|y[0-3]_[A-Za-z0-9_-]{50,})     aqvn y0_ y1_ y2_ y3_
+firebase-cm-key       :APA91b[A-Za-z0-9_-]{100,}     :apa91b
+dropbox-short-token   \bsl\.[AB][A-Za-z0-9_-]{60,}     sl.
+contentful-cma        \bCFPAT-[A-Za-z0-9_-]{30,}     cfpat-
+kubeconfig-data       client-key-data:\s{0,4}[A-Za-z0-9+/=]{40,}     client-key-data
+docker-auth           "auth"\s{0,4}:\s{0,4}"[A-Za-z0-9+/]{12,}={0,2}"     "auth"
+npmrc-auth            _auth(?:Token)?\s{0,4}=\s{0,4}["']?[A-Za-z0-9+/=_-]{12,}     _auth
+ansible-vault         \$ANSIBLE_VAULT;[0-9.]+;AES256(?:;[\w-]+)?\s+[0-9a-f\s]{40,}     $ansible_vault
+presigned-signature   [?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=[A-Za-z0-9%+/=]{30,}     x-amz-signature x-goog-signature &signature= ?signature=
+bcrypt-hash           \$2[abxy]?\$[0-9]{2}\$[./A-Za-z0-9]{53}     $2
+crypt-hash            \$(?:1|5|6|7|y|gy|sm3|md5|sha1)\$(?:rounds=[0-9]+\$)?[^\s:$"']{1,64}\$(?:[^\s:$"']{8,64}\$)?[./A-Za-z0-9]{20,}     $1$ $5$ $6$ $7$ $y$ $gy$ $sm3$ $md5$ $sha1$
+argon2-hash           \$argon2(?:id|i|d)\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}     $argon2
+scrypt-hash           \$(?:scrypt|s0|s1)\$[^\s"']{8,}\$[A-Za-z0-9+/=]{16,}\$?[A-Za-z0-9+/=]*     $scrypt$ $s0$ $s1$
+pbkdf2-hash           (?:\$pbkdf2(?:-sha[0-9]+)?\$[0-9]+\$[A-Za-z0-9./]{8,}\$[A-Za-z0-9./]{16,}|pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9]{6,}\$[A-Za-z0-9+/=]{20,}|bcrypt_sha256\$\$2b\$[^\s"']{50,})     $pbkdf2 pbkdf2_sha bcrypt_sha256
+ldap-hash             \{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}[A-Za-z0-9+/=.$]{20,}     {ssha {sha {smd5 {md5 {crypt {pbkdf2
+phpass-hash           \$[PH]\$[./A-Za-z0-9]{31}     $p$ $h$
+scram-verifier        SCRAM-SHA-(?:1|256)\$[0-9]+:[A-Za-z0-9+/=]{8,}\$[A-Za-z0-9+/=]{20,}:[A-Za-z0-9+/=]{20,}     scram-sha-
 """
 
 # Shapes that ordinary text can take by chance: a match also has to look random.
@@ -158,7 +225,13 @@ octopus-key           \bAPI-[A-Z0-9]{25,}\b     api-
 brave-search-key      \bBSA[A-Za-z0-9_-]{24,29}\b     bsa
 databento-key         \bdb-[A-Za-z0-9]{28,30}\b     db-
 klaviyo-key           \bpk_[A-Za-z0-9]{34}\b     pk_
-vault-legacy-token    \bs\.[A-Za-z0-9]{24}\b     s.
+vault-legacy-token    \b[sbr]\.[A-Za-z0-9]{24}\b     s. b. r.
+telegram-bot-token    \b[0-9]{8,10}:[A-Za-z0-9_-]{35}\b     :
+kubernetes-bootstrap  \b[a-z0-9]{6}\.[a-z0-9]{16}\b     .
+mysql-hash            \*[0-9A-F]{40}\b     *
+ntlm-hashes           \b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}\b     :
+okta-token            \b00[A-Za-z0-9_-]{40}\b     00
+jenkins-token         \b11[0-9a-f]{32}\b     11
 """
 
 
@@ -169,7 +242,35 @@ def provider_rules() -> list[Rule]:
         for row in table.strip().splitlines():
             name, rest = row.split(None, 1)
             pattern, hints = re.split(r" {5}", rest, maxsplit=1)
-            if accept is _real and name not in _LOOSE:
-                pattern = re.sub(r"^\\b", _GLUED, pattern)
-            rules.append(Rule(name=name, pattern=pattern.strip(), hints=tuple(hints.split()), accept=accept))
+            found = tuple(hints.split())
+            pattern = _placed(pattern.strip(), found, is_loose=name in _LOOSE or accept is _varied)
+            rules.append(
+                Rule(
+                    name=name,
+                    pattern=pattern,
+                    hints=found,
+                    group=1,
+                    accept=accept,
+                    trims=b".,;:!?",
+                    is_token=accept is _real,
+                )
+            )
     return rules
+
+
+def _placed(pattern: str, hints: tuple[str, ...], *, is_loose: bool) -> str:
+    """A pattern with what may stand before it, and the token itself as its group."""
+    bare = pattern.replace(r"|\b", "|").removeprefix(r"\b")
+    if bare.startswith("(?i)"):
+        return f"(?i)({bare[4:]})"
+    if not pattern.startswith(r"\b"):
+        return f"({bare})"
+    if not is_loose and all(len(hint) >= _TELLING and re.search(r"[_.-]", hint) for hint in hints):
+        return f"({bare})"
+    # What any letters may begin needs a word to begin there, or an escape to end.
+    boundary = (
+        r"(?:^|[^A-Za-z0-9_]|%[0-9A-Fa-f]{2}|\\[uUxX][0-9A-Fa-f]{2,8}|\\[nrtbf]|\x1b\[[0-9;]{0,12}m)"
+        if is_loose
+        else _BOUNDARY
+    )
+    return f"{boundary}({bare})"

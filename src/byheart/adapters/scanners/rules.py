@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A named pattern (RE2). `hints` are lower-case texts, one of which must be present before the pattern is tried;
-    `group` is the part that is the secret; `accept` decides on it, given the whole match and what stands before it. A weak rule only speaks against storing what
-    nobody asked to store."""
+    `group` is the part that is the secret, -1 the only one of several that matched; `accept` decides on it, given the whole match
+    and what stands before it, `reach` bytes of it. A weak rule only speaks against storing what nobody asked to store. `trims` are
+    marks that belong to the sentence where they end a match."""
 
     name: str
     pattern: str
@@ -27,13 +29,23 @@ class Rule:
     accept: Callable[[str, str, str], bool] | None = None
     says: str = "looks like a secret"
     weak: bool = False
+    reach: int = 60
+    trims: bytes = b".,;:"
+    # Its hints are words of every text, so whether it matches anywhere is asked for all such rules in one pass.
+    is_wordy: bool = False
+    # A token that its beginning gives away.
+    is_token: bool = False
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.
 _TEMPLATE = deferred(r"\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
-_VARIABLE = deferred(r"[$%@][A-Za-z_{(]|\$env:", re.IGNORECASE)
+# A name behind a sign: in one case throughout, or with the sign again at its end. A password that begins with the sign has both
+# cases, or a digit among small letters.
+_VARIABLE = deferred(
+    r"[$%@]\{?(?:[A-Z][A-Z0-9_]*|[a-z_][a-z_]*(?:\.[a-z_]+)*|[a-z]+(?:[A-Z][a-z]+)*)[%}]?(?:[^\w!@#$%^&*].*)?|\$env:.*|[$%@][{(].*"
+)
 _WORDS = deferred(
-    r"^(?:your|my|some|the|enter|insert|replace|change|put)[-_ ]?(?:own|api|secret|token|key|password|pass|value|here|me)"
+    r"^(?:your|my|some|the|enter|insert|replace|change|put)[-_ ]?(?:(?:own|api|secret|token|key|password|passwd|pass|value|here|me|goes|this|with|strong|access|client|auth|db|database|user|admin|service|account|app|random|super|real|actual|and|private)[-_ ]?)+\d{0,4}$"
     r"|changeme|change_me|placeholder|redacted|forgotten|example|dummy|sample|notreal|not-real|todo|fixme"
     r"|process\.env|os\.environ|getenv|environ\[|secrets\.|config\.|settings\.|self\.|this\.|vault:|keychain",
     re.IGNORECASE,
@@ -49,25 +61,41 @@ _EMPTY = frozenset(
     "none null nil undefined true false string str text int number bool boolean bytes any object optional required "
     "password passwd pwd secret token key value default test testing tests redacted hidden masked unset empty".split()
 )
-_CALL = deferred(r"[A-Za-z_][\w.]*\(|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\[")
+# Parts of a name between dots are words; parts of a token are long.
+_CALL = deferred(r"[A-Za-z_][\w.]*\(|^[A-Za-z_]\w{0,23}(?:\.[A-Za-z_]\w{0,23})+$|^[A-Za-z_]\w*\[")
 UUID = deferred(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HEX = deferred(r"[0-9a-fA-F]+")
 
 
+@lru_cache(maxsize=4096)
 def placeholder(value: str) -> bool:
     """Whether a value stands for one: a variable, a template, a filler, a stock word."""
     folded = value.casefold()
     if folded in _EMPTY or len(set(value)) < 3 or _FILLER.search(value):
         return True
     # Templates and variables need a sign of their own; most values are letters and digits.
-    if not value.isalnum() and (_TEMPLATE.search(value) or _VARIABLE.match(value)):
+    if not value.isalnum() and (_TEMPLATE.search(value) or _VARIABLE.fullmatch(value)):
         return True
     return any(map(folded.__contains__, _STOCK)) and bool(_WORDS.search(folded))
 
 
+@lru_cache(maxsize=4096)
 def codelike(value: str) -> bool:
     """Whether a value is an expression of a programming language rather than a literal."""
-    return bool(_CALL.search(value)) or value.startswith(("&", "*", "(", "[", "@", "/", "\\", "!", "?"))
+    if value.startswith(("&", "*", "(", "[", "/", "\\", "?")):
+        return True
+    # A decorator, a negation; but a password may begin with these, too.
+    if value.startswith(("@", "!")) and value[1:].replace(".", "").replace("_", "").isalpha():
+        return True
+    return bool(_CALL.search(value))
+
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def digits_in(value: str) -> int:
+    """How many digits a value has."""
+    return len(value) - len(value.translate(_NO_DIGITS))
 
 
 def entropy(value: str) -> float:
@@ -82,7 +110,7 @@ def tokenlike(value: str, *, least: int = 8) -> bool:
         return False
     if UUID.fullmatch(value):
         return True
-    digits = sum(map(str.isdigit, value))
+    digits = digits_in(value)
     letters = sum(map(str.isalpha, value))
     if not digits:
         # Long and of mixed case without separators is still no word.
@@ -99,6 +127,14 @@ def tokenlike(value: str, *, least: int = 8) -> bool:
     if len(pieces) > 1 and all(piece.isalpha() or len(piece) < 6 or piece.isdigit() for piece in pieces):
         return len(value) >= 40 and entropy(value) >= 4.2
     return True
+
+
+_HUMPS = deferred(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a name is made of, in small letters."""
+    return [part.casefold() for part in _HUMPS.findall(name)]
 
 
 def luhn(value: str) -> bool:

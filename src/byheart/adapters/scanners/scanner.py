@@ -6,15 +6,17 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from byheart.adapters.scanners import disguises
 from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
-from byheart.adapters.scanners.engine import Engine
+from byheart.adapters.scanners.engine import Engine, compiled
+from byheart.adapters.scanners.prose import ANNOUNCING, prose_rules
 from byheart.adapters.scanners.providers import provider_rules
 from byheart.adapters.scanners.shapes import shape_rules
 from byheart.domain.results import Finding
 from byheart.text import lines, unicode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from byheart.adapters.scanners.rules import Rule
 
@@ -28,11 +30,38 @@ _HIDDEN = {
 }
 
 
+class _Secrets:
+    """The rules for secrets, also for those in another spelling."""
+
+    def __init__(self, rules: list[Rule], words: str) -> None:
+        self._engine = Engine(rules, words)
+        self._parted = disguises.broken_pattern([hint for rule in rules if rule.is_token for hint in rule.hints])
+
+    @property
+    def fingerprint(self) -> str:
+        return self._engine.fingerprint
+
+    def matches(self, text: str) -> Iterator[tuple[Rule, int, int]]:
+        """Each match as rule and the span of its secret, in bytes of the UTF-8 text."""
+        content = text.encode("utf-8", "surrogatepass")
+        for rule, start, end in self._engine.matches(text):
+            yield rule, start, disguises.folded(content, start, end)
+        for found in disguises.encoded(content, compiled(disguises.BASE64), compiled(disguises.HEX)):
+            for inner, _, _ in self._engine.matches(found.clear):
+                yield inner, found.start, found.end
+                break
+        for found in (*disguises.wide(content), *disguises.broken(content, compiled(self._parted))):
+            for rule, start, end in self._engine.matches(found.clear):
+                first, last = found.place(start), found.place(end - 1) + 1
+                if last - first > end - start:
+                    yield rule, first, last
+
+
 class RuleScanner:
     """Scans by rules alone: no model, no network, linear time."""
 
     def __init__(self) -> None:
-        self._secrets = Engine([*provider_rules(), *shape_rules(), *personal_rules()])
+        self._secrets = _Secrets([*provider_rules(), *shape_rules(), *prose_rules(), *personal_rules()], ANNOUNCING)
         self._instructions = Engine(instruction_rules())
         self._commands = Engine(command_rules())
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from byheart.adapters.scanners.rules import UUID, Rule, codelike, entropy, placeholder, tokenlike
+from byheart.adapters.scanners.rules import UUID, Rule, codelike, digits_in, entropy, placeholder, tokenlike, words_of
 from byheart.text.patterns import deferred
 
 _PASSWORD = r"pass(?:word|wd|phrase|wrd)|pwd|passwort"
 _SECRET = (
     r"secret|token|api[_.\- ]?key|access[_.\- ]?key|auth[_.\- ]?key|private[_.\- ]?key|account[_.\- ]?key"
     r"|client[_.\- ]?key|application[_.\- ]?key|encryption[_.\- ]?key|signing[_.\- ]?key|master[_.\- ]?key"
-    r"|search[_.\- ]?key|openai[_.\- ]?key|credential|atlassian[_.\- ]?key|bearer"
+    r"|search[_.\- ]?key|hex[_.\- ]?key|openai[_.\- ]?key|credential|atlassian[_.\- ]?key|bearer|[a-z]{3,20}_key|[_.\-]pat\b"
 )
 _AFTER = r"""[\w.\-]{0,24}["'`\\\])}]{0,4}"""
 _CLOSED = r"""["'`\\\])}]{0,4}"""
@@ -21,8 +21,8 @@ _QUOTE = r"""[\\"'`(]{0,4}"""
 _VALUE = r"""([^\s"'`,;<>()\\]{4,})"""
 _LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,})"""
 
-_WEAK_KEY_WORDS = deferred(
-    r"(?:public|foreign|primary|partition|sort|cache|index|max|min|count|usage|limit)", re.IGNORECASE
+_WEAK_KEY_WORDS = frozenset(
+    "public pub publishable foreign primary partition sort cache index max min count counts usage limit limits per id name type".split()
 )
 _SETTING_ENDS = deferred(
     r"(?i)(?:time_?out|ttl|expiry|expires?(?:_in)?|hasher|hash|length|len|policy|limit|budget|iz(?:er|ed|e|ation)|min|max|reset|rotation|"
@@ -31,7 +31,7 @@ _SETTING_ENDS = deferred(
 _NAME_ENDS = deferred(
     r"(?:_id|Id|_name|Name|_type|Type|_url|Url|URL|_uri|_path|Path|_file|File|_count|Count|s|_len|_ms|_at|_index|_hash|_field)$"
 )
-_BARE_ASSIGNMENT = deferred(r"(?i)(?:pass|word|wd|phrase|pwd)\s*(?<!=)=\s*$")
+_BARE_ASSIGNMENT = deferred(r"(?i)(?:pass|word|wd|phrase|pwd)(?:_[A-Za-z0-9]{1,12})?\s*(?<!=)=\s*$")
 _NAME = deferred(r"^[\w.$\-]+")
 _NAME_HEAD = deferred(r"[\w.$\-]+$")
 _WORDY = deferred(r"[a-z]*(?:[A-Z][a-z]+)*\d{0,4}|[A-Z]{1,12}\d{0,4}")
@@ -40,11 +40,11 @@ _WORDY = deferred(r"[a-z]*(?:[A-Z][a-z]+)*\d{0,4}|[A-Z]{1,12}\d{0,4}")
 def _password(value: str, match: str, _: str) -> bool:
     """A password may be any word, so only variables, templates, types and code are let through."""
     lead = match[: match.rfind(value)]
+    value = value.rstrip("}])&+.")
+    if len(value) < 4 or codelike(value) or placeholder(value) or placeholder(value.partition("|")[0]):
+        return False
     name = re.match(r"[\w.\-]+", match)
     if name and _SETTING_ENDS.search(name.group().rstrip("-_.")):
-        return False
-    value = value.rstrip("}])&+.")
-    if len(value) < 4 or placeholder(value) or codelike(value):
         return False
     if match[:3].casefold() == "pwd" and (":" in lead or value.startswith(("/", "~", "C:", "."))):
         # PWD is the working folder more often than a password.
@@ -55,6 +55,16 @@ def _password(value: str, match: str, _: str) -> bool:
         return False
     # Settings files assign bare words with "="; after ":" a bare word is prose ("password: required").
     return not value.isalpha() or bool(_BARE_ASSIGNMENT.search(lead))
+
+
+def _plain_password(value: str, match: str, _: str) -> bool:
+    """A single word behind a password's name that is all of its line, as settings have it; sentences go on."""
+    name = match[: match.rfind(value)].strip(" -\t\"':")
+    if _SETTING_ENDS.search(name) or re.fullmatch(r"(?i)pwd", name) or len(value) < 4:
+        return False
+    # Types and words that settings have there instead.
+    is_type = value[:1].isupper() and value.isalpha()
+    return not placeholder(value) and not codelike(value) and not is_type and not value.endswith((":", "?"))
 
 
 def _quoted_password(whole: str, match: str, *_: str) -> bool:
@@ -69,38 +79,18 @@ def _quoted_password(whole: str, match: str, *_: str) -> bool:
     return not placeholder(value) and not value.startswith(("/", "~")) and len(value.split()) <= 6
 
 
-_ALGORITHM = deferred(
-    r"(?i)(?:sha|md|aes|utf|http|ipv|bcrypt|scrypt|argon|pbkdf|rsa|v|rfc|oauth|base|tls|ssl)[-_]?\d[\w.-]*"
-)
-
-
-def _spoken_password(value: str, match: str, _: str) -> bool:
-    """In a sentence most words behind "password" are not one: a password has a digit, or is three joined words."""
-    value = value.rstrip(".!?}])")
-    if placeholder(value) or codelike(value) or _ALGORITHM.fullmatch(value) or len(value) < 6:
-        return False
-    told = bool(re.search(r"(?:[:=]|\b(?:is|was|be))\s*\S*$", match[: match.rfind(value)].rstrip() + " x"))
-    if re.match(r"(?i)pass[\s:]", match) and not re.match(r"(?i)pass\s+(?:is|was|will)\b", match):
-        # Tests pass, and things are passed on.
-        return False
-    letters, digits = any(each.isalpha() for each in value), sum(each.isdigit() for each in value)
-    if letters and digits and not re.fullmatch(r"[a-z]+-?\d{1,2}|\d+[a-z]+", value):
-        return True
-    if letters and digits:
-        return told and len(value) >= 7
-    return told and value.count("-") + value.count("_") >= 2 and len(value) >= 15 and value.islower()
-
-
 def _assigned(value: str, match: str, before: str) -> bool:
+    # What decides most often comes first.
+    if not digits_in(value) and not match[: match.rfind(value)].endswith(("'", '"', "`")):
+        return False
+    if placeholder(value) or codelike(value):
+        return False
     head, tail = _NAME_HEAD.search(before), _NAME.match(match)
     plain = (head.group() if head else "") + (tail.group() if tail else match)
-    quoted = match[: match.rfind(value)].endswith(("'", '"', "`"))
-    if not quoted and not any(each.isdigit() for each in value):
-        return False
     if _NAME_ENDS.search(plain.rstrip("-_.")) and not re.search(r"(?i)secret$|pass$", plain):
         return False
     value = value.rstrip("}])&+.:")
-    if _WEAK_KEY_WORDS.search(plain) or _SETTING_ENDS.search(plain.rstrip("-_.")):
+    if _WEAK_KEY_WORDS.intersection(words_of(plain)) or _SETTING_ENDS.search(plain.rstrip("-_.")):
         return False
     return tokenlike(value, least=8)
 
@@ -140,6 +130,14 @@ def _header(value: str, *_: str) -> bool:
     return not placeholder(value) and not codelike(value) and any(each.isdigit() for each in value)
 
 
+def _bearer(value: str, *_: str) -> bool:
+    """A token, or letters alone that make no words: long, and as mixed as chance makes them."""
+    letters = value.rstrip(".")
+    return tokenlike(value, least=20) or (
+        letters.isalpha() and len(letters) >= 24 and entropy(letters) >= 3.9 and not placeholder(letters)
+    )
+
+
 def _user_password(value: str, *_: str) -> bool:
     if len(value.strip(":'\"{}")) < 6:
         return False
@@ -166,10 +164,11 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="curl-credentials",
-            pattern=r"""(?i)curl\b(?s:.{0,800}?)\s(?:-u|--user|--proxy-user)[= ]\s{0,4}["'{]{0,2}([^\s"']{0,80}["'}]{0,2}:["'{]{0,2}[^\s"']{0,80})""",
+            pattern=r"""(?i)\s(?:-u|--user|--proxy-user)[= ]\s{0,4}["'{]{0,2}([^\s"':]{0,80}["'}]{0,2}:["'{]{0,2}[^\s"']{0,80})""",
             hints=("curl",),
             group=1,
-            accept=_user_password,
+            accept=lambda value, match, before: "curl" in before.casefold() and _user_password(value, match, before),
+            reach=800,
             says="holds a user's password on a curl command line",
         ),
         Rule(
@@ -185,7 +184,7 @@ def shape_rules() -> list[Rule]:
             pattern=r"""(?i)\bbearer\s{1,3}([A-Za-z0-9+/=_.~\-]{20,})""",
             hints=("bearer",),
             group=1,
-            accept=lambda value, *_: tokenlike(value, least=20),
+            accept=_bearer,
             says="holds a bearer token",
         ),
         Rule(
@@ -207,7 +206,7 @@ def shape_rules() -> list[Rule]:
             name="kubernetes-secret",
             pattern=r"""(?s)(?:kind:\s{0,4}["']?[sS]ecret["']?\s.{0,900}?\b(?:data|stringData):|\b(?:data|stringData):.{0,900}?kind:\s{0,4}["']?[sS]ecret)""",
             hints=("kind:",),
-            accept=lambda _, match, __: bool(re.search(r"(?i)apiVersion|metadata|data:\s*\n", match)),
+            accept=lambda _, match, before: bool(re.search(r"(?i)apiVersion|metadata|data:\s*\n", before + match)),
             says="holds a Kubernetes secret",
         ),
         Rule(
@@ -222,23 +221,8 @@ def shape_rules() -> list[Rule]:
             pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}(?:"([^"\n]{{4,200}})"|'([^'\n]{{4,200}})')""",
             hints=("pass", "pwd"),
             accept=_quoted_password,
+            is_wordy=True,
             says="assigns a password",
-        ),
-        Rule(
-            name="password-in-prose",
-            pattern=r"""(?i)\bpass(?:word|phrase|code|wd)?\b(?:\s{1,3}(?:for|of|to|on|in)\s{1,3}[\w./@\-]{1,40}){0,2}(?:\s{0,3}(?::|=)|\s{1,3}(?:which\s{1,3})?(?:is|was|will be))?\s{1,3}([^\s,;"'`()]{5,})""",
-            hints=("pass", "pwd"),
-            group=1,
-            accept=_spoken_password,
-            says="tells a password",
-        ),
-        Rule(
-            name="credentials-in-prose",
-            pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in)\b\s{0,3}(?:is|are|:|=)\s{1,3}[\w.@\-]{2,64}\s{0,3}[/:]\s{0,3}([^\s,;"'`()]{6,})""",
-            hints=("cred", "login", "log in"),
-            group=1,
-            accept=lambda value, *_: any(each.isdigit() for each in value) and not placeholder(value),
-            says="tells credentials",
         ),
         Rule(
             name="command-password",
@@ -249,11 +233,40 @@ def shape_rules() -> list[Rule]:
             says="holds a password on a command line",
         ),
         Rule(
+            name="pass-assignment",
+            pattern=r"""(?i)\bpass\s{0,3}:?=\s{0,3}(?:"([^"\s]{6,60})"|'([^'\s]{6,60})')""",
+            hints=("pass",),
+            group=-1,
+            accept=lambda value, *_: (
+                not placeholder(value) and not codelike(value.lstrip("`")) and bool(digits_in(value))
+            ),
+            is_wordy=True,
+            says="assigns a password",
+        ),
+        Rule(
+            name="password-in-yaml",
+            pattern=rf"""(?im)^[ \t]{{0,40}}(?:- )?["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|_pass)["']?:[ \t]{{1,6}}([^\s"'#&*!|>{{}}\[\]%@`,;<(][^\s"',;<>()]{{3,60}})[ \t]{{0,4}}\r?$""",
+            hints=("pass", "pwd"),
+            group=1,
+            accept=_plain_password,
+            is_wordy=True,
+            says="assigns a password",
+        ),
+        Rule(
+            name="folded-secret",
+            pattern=rf"""(?i)(?:{_PASSWORD}|{_SECRET}){_AFTER}[ \t]{{0,3}}:[ \t]{{0,3}}[|>][+\-0-9]{{0,2}}[ \t]{{0,3}}\r?\n[ \t]{{1,40}}([^\s:#][^\s:]{{3,}}(?:\r?\n[ \t]{{2,}}[^\s:]{{4,}})*)""",
+            hints=(": |", ": >", ":|", ":>"),
+            group=1,
+            accept=lambda value, *_: not placeholder("".join(value.split())) and not codelike(value),
+            says="assigns a secret in a block of its own",
+        ),
+        Rule(
             name="password-assignment",
             pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:[_.\-]|\b(?:db|root|user|admin))pass{_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}",
             hints=("pass", "pwd"),
             group=1,
             accept=_password,
+            is_wordy=True,
             says="assigns a password",
         ),
         Rule(
@@ -262,6 +275,7 @@ def shape_rules() -> list[Rule]:
             hints=("secret", "token", "key", "credential", "bearer"),
             group=1,
             accept=_assigned,
+            is_wordy=True,
             says="assigns a secret",
         ),
         Rule(
@@ -270,7 +284,24 @@ def shape_rules() -> list[Rule]:
             hints=("secret", "token", "key", "pass", "pwd"),
             group=1,
             accept=_spaced,
+            is_wordy=True,
             says="names a secret",
+        ),
+        Rule(
+            name="netrc-password",
+            pattern=r"""(?i)\bmachine\s{1,4}\S{1,100}\s{1,40}login\s{1,4}\S{1,100}\s{1,40}password\s{1,4}(\S{4,100})""",
+            hints=("machine",),
+            group=1,
+            accept=lambda value, *_: not placeholder(value),
+            says="holds a password of a .netrc file",
+        ),
+        Rule(
+            name="api-call-key",
+            pattern=r"""(?i)(?:api_?key|token|secret|login)["']{0,2}\s{0,4},\s{0,4}["']params["']\s{0,4}:\s{0,4}\[\s{0,40}["']([A-Za-z0-9+/_.\-]{16,200})["']""",
+            hints=("params",),
+            group=1,
+            accept=lambda value, *_: tokenlike(value, least=16),
+            says="hands a key to a call",
         ),
         Rule(
             name="key-assignment",
@@ -278,6 +309,7 @@ def shape_rules() -> list[Rule]:
             hints=("key",),
             group=1,
             accept=_keyed,
+            is_wordy=True,
             says="assigns a key",
         ),
     ]

@@ -1,0 +1,128 @@
+"""Secrets in another spelling than their own: as base64 or hex, as UTF-16, with a line break inside.
+
+Each disguise is found as a stretch of the text and what it says in the clear; whoever asked looks through that by the same rules.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, Any
+
+from byheart.domain.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Four letters of base64 that come to three letters of ASCII: every first bit of them is nought, so that one run in a quarter of a
+# million is taken for text by chance. Lines may break between them.
+_FOUR = r"[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_\-]"
+_BASE64 = rf"(?:{_FOUR}(?:\r?\n[ \t]{{0,8}}|\\r\\n|\\n)?){{6,}}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}"
+_HEX = r"(?:[2-7][0-9a-fA-F]|0[aAdD9]){16,}"
+_NULS = re.compile(rb"[!-~]\x00[!-~]\x00[!-~]\x00|\x00[!-~]\x00[!-~]\x00[!-~]|(?:[!-~]\\u0000){3}|(?:[!-~]\\x00){3}")
+_NUL = re.compile(rb"\x00|\\u0000|\\x00")
+_BREAK = re.compile(rb"[ \t]*\\?\r?\n[ \t]*|\\r\\n|\\n")
+_REST = re.compile(rb"[A-Za-z0-9+/=_.\-]{4,}")
+_TOKEN_LINE = re.compile(rb"\\?\r?\n[ \t]*([A-Za-z0-9+/=_\-]{8,})(?=[\"'`,;)\]]?\s*(?:\r?\n|$))")
+_LARGEST = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Disguise:
+    """A stretch of a text in bytes, and what it says in the clear. `places` are where each piece of that stands, as (in the clear,
+    in the text); none where only the whole can be meant."""
+
+    start: int
+    end: int
+    clear: str
+    places: tuple[tuple[int, int], ...] = ()
+
+    def place(self, at: int) -> int:
+        """Where a position of the clear text stands."""
+        known = max((pair for pair in self.places if pair[0] <= at), default=(0, self.start))
+        return known[1] + at - known[0]
+
+
+def encoded(content: bytes, base64_: Any, hex_: Any) -> Iterator[Disguise]:
+    """Base64 and hex that come to text."""
+    for found in base64_.finditer(content):
+        start, end = found.span()
+        packed = re.sub(rb"\s|\\r|\\n", b"", content[start : min(end, start + _LARGEST)])
+        raw = _base64(packed.translate(_STANDARD).rstrip(b"="))
+        yield Disguise(start, end, raw.replace(b"\x00", b"").decode("utf-8", "replace"))
+    for found in hex_.finditer(content):
+        start, end = found.span()
+        yield Disguise(start, end, bytes.fromhex(content[start:end].decode()).decode("utf-8", "replace"))
+
+
+BASE64, HEX = _BASE64, _HEX
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+
+
+def _base64(packed: bytes) -> bytes:
+    try:
+        # Decoders are strict about the end alone, which a cut may have taken.
+        whole = packed[: len(packed) - (1 if len(packed) % 4 == 1 else 0)]
+        return base64.b64decode(whole + b"=" * (-len(whole) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def wide(content: bytes) -> Iterator[Disguise]:
+    """Text of two bytes a letter that was read as if it had one."""
+    # Texts that are looked through together stand between such signs themselves.
+    is_wide = content.count(b"\x00") > content.count(b"\n\x00\n") or b"u0000" in content or b"\\x00" in content
+    if not is_wide or not _NULS.search(content):
+        return
+    clear, last = bytearray(), 0
+    places: list[tuple[int, int]] = []
+    for found in _NUL.finditer(content):
+        places.append((len(clear), last))
+        clear += content[last : found.start()]
+        last = found.end()
+    places.append((len(clear), last))
+    clear += content[last:]
+    if clear.isascii():
+        yield Disguise(0, len(content), clear.decode(), tuple(places))
+
+
+def broken(content: bytes, pattern: Any) -> Iterator[Disguise]:
+    """Beginnings of tokens that reach a line's end, with what stands at the beginning of the next lines."""
+    for found in pattern.finditer(content):
+        start = found.start()
+        clear, at = bytearray(), start
+        places: list[tuple[int, int]] = []
+        for _ in range(12):
+            stop = _BREAK.search(content, at)
+            end = stop.start() if stop else len(content)
+            rest = _REST.match(content, at) if places else None
+            if places and rest is None:
+                break
+            places.append((len(clear), at))
+            part = content[at:end] if rest is None else rest[0]
+            clear += part
+            if stop is None or (rest is not None and rest.end() < end):
+                break
+            at = stop.end()
+        if len(places) > 1:
+            yield Disguise(start, at, clear.decode("utf-8", "replace"), tuple(places))
+
+
+def broken_pattern(hints: Sequence[str]) -> str:
+    """Where a token that begins like one of these may be parted by the end of a line."""
+    telling = [hint for hint in hints if len(hint) >= 4 or (len(hint) == 3 and hint[-1] in "-_.")]
+    starts = "|".join(re.escape(hint) for hint in dict.fromkeys(telling))
+    return rf"(?i)(?:{starts})[A-Za-z0-9+/=_.\-]*(?:[ \t]*\\?\r?\n|\\n)"
+
+
+def folded(content: bytes, start: int, end: int) -> int:
+    """Where a secret ends that goes on in the next lines: lines of nothing but letters and digits behind one that is full."""
+    if end - start < 16:
+        return end
+    while following := _TOKEN_LINE.match(content, end):
+        part = following[1]
+        if not re.search(rb"[0-9]", part) or not re.search(rb"[A-Za-z]", part) or len(part) < 8:
+            break
+        end = following.end(1)
+    return end
