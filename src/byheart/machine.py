@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from byheart import config as settings
+from byheart import trusted
 from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
 from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unwanted
@@ -19,6 +20,7 @@ from byheart.wiring import Opened, Surroundings, minds, models, place_of
 if TYPE_CHECKING:
     from byheart.adapters.schedulers import Job, Scheduler
     from byheart.domain.experiences import Learnt
+    from byheart.domain.ports import Scanner
     from byheart.domain.reports import Checkup
     from byheart.flows.learning.library import Learning
     from byheart.flows.sessions.library import Sessions
@@ -61,8 +63,9 @@ def start_upkeep(opened: Opened, around: Surroundings) -> None:
         background.start([*flags, "-C", folder, "journal", "upkeep"], {**around.environment, "BYHEART_CHILD": "1"})
 
 
-def sessions(opened: Opened, around: Surroundings) -> Sessions:
-    """Every agent's sessions on this machine. Raises Unwanted while memory is switched off: an index is a memory too."""
+def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) -> Sessions:
+    """Every agent's sessions on this machine. Raises Unwanted while memory is switched off, since an index is a memory too, but
+    for who wants something forgotten."""
     from functools import cache
 
     from byheart.adapters import projects
@@ -70,12 +73,13 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     from byheart.adapters.scanners.scanner import RuleScanner
     from byheart.adapters.sources.places import Machine
     from byheart.adapters.sources.registry import sources
-    from byheart.flows.sessions.hiding import forgotten, without_forgotten
+    from byheart.flows.sessions.hiding import Discreet, everything_forgotten, forgotten, without_forgotten
     from byheart.flows.sessions.library import Sessions
     from byheart.flows.sessions.refresh import Shelf
+    from byheart.policies.forgetting import Forgotten
 
     config, home = opened.config, opened.home
-    if not config.flag("memory.enabled"):
+    if not config.flag("memory.enabled") and not even_off:
         raise Unwanted("memory is switched off, so no transcript is read; set memory.enabled to true")
     index = SqliteIndex(os.path.join(home, "state", "index.db"))
     folders = dict.fromkeys([opened.project.folder, *known_folders(home), *index.folders()])
@@ -83,7 +87,7 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     machine = Machine(
         home=around.environment.get("HOME") or os.path.expanduser("~"),
         environment=around.environment,
-        projects=tuple(folder for folder in folders if os.path.isdir(folder) and _may_read(around, folder)),
+        projects=tuple(folder for folder in folders if os.path.isdir(folder) and trusted.may_read(around, folder)),
     )
     for folder in chosen:
         if not os.path.exists(folder):
@@ -106,7 +110,10 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     def project_of(cwd: str | None, remote: str | None) -> str | None:
         return projects.identity(cwd, remote, has_memory)
 
-    scanner = RuleScanner()
+    scanner: Scanner = RuleScanner()
+    stones = everything_forgotten(opened.files, home)
+    if stones and (gone := Forgotten(stones, opened.memory.desk.salt())):
+        scanner = Discreet(scanner, gone)
     shelf = Shelf(
         sources=without_forgotten(every, forgotten(opened.files, home)),
         index=index,
@@ -116,18 +123,10 @@ def sessions(opened: Opened, around: Surroundings) -> Sessions:
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
 
 
-def _may_read(around: Surroundings, folder: str) -> bool:
-    """Whether transcripts in a checkout are the user's own: a clone may bring anybody's."""
-    from byheart import trusted
-    from byheart.wiring import IN_CHECKOUT
-
-    names = (*IN_CHECKOUT, around.environment.get("AIDER_CHAT_HISTORY_FILE") or IN_CHECKOUT[0])
-    has_any = any(os.path.lexists(os.path.join(folder, name)) for name in names)
-    return has_any and trusted.is_trusted(around, folder)
-
-
-def learning(opened: Opened, around: Surroundings, every: Sessions | None = None) -> Learning:
-    """Learning of all projects. Raises Unwanted while memory is switched off."""
+def learning(
+    opened: Opened, around: Surroundings, every: Sessions | None = None, *, even_off: bool = False
+) -> Learning:
+    """Learning of all projects. Raises Unwanted while memory is switched off, but for who wants something forgotten."""
     from byheart.adapters.queue.sqlite import SqliteQueue
     from byheart.flows.learning.library import Learning
 
@@ -136,7 +135,7 @@ def learning(opened: Opened, around: Surroundings, every: Sessions | None = None
     return Learning(
         opened.memory.desk,
         opened.home,
-        every or sessions(opened, around),
+        every or sessions(opened, around, even_off=even_off),
         queue,
         config.learning,
         lambda name: config.origins[f"learning.{name}"] != "default",

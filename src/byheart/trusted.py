@@ -127,3 +127,9 @@ def _text(opened: Opened, path: str) -> str | None:
         return opened.files.read(Place(opened.project.folder, path), opened.memory.desk.journal.file_bytes).text
     except ByheartError:
         return None
+
+
+def may_read(around: Surroundings, folder: str) -> bool:
+    """Whether transcripts in a checkout are the user's own: a clone may bring anybody's."""
+    names = (*IN_CHECKOUT, around.environment.get("AIDER_CHAT_HISTORY_FILE") or IN_CHECKOUT[0])
+    return any(os.path.lexists(os.path.join(folder, name)) for name in names) and is_trusted(around, folder)

@@ -113,7 +113,7 @@ def test_long_message_is_refused_and_the_next_one_is_answered(bench: Bench) -> N
         ("memory_folder", {"command": "format"}, "must be one of"),
         ("memory_folder", {"command": "create", "path": "/memories/x"}, "file_text is missing"),
         ("memory_folder", {"command": "view", "path": "/etc"}, "not below /memories"),
-        ("forget_memory", {"memory": "nothing"}, "no learnt line"),
+        ("forget_memory", {"memory": "nothing"}, "no line is named"),
     ],
 )
 def test_unfit_arguments_are_explained_to_the_model(
@@ -292,10 +292,10 @@ def test_learnt_line_is_forgotten_by_the_address_that_the_brief_gives(tmp_path: 
     home = World(tmp_path)
     home.session(("user", "Mend it. From now on always use zirconium bolts in the oven door."), *fixed())
     home.learn()
-    number = next(n for n, line in enumerate(home.text("memory_summary.md").split("\n"), 1) if "zirconium" in line)
-    found = spoken(
-        home.bench, ask("tools/call", name="forget_memory", arguments={"memory": f"memory://root#{number}"})
-    )[0]
+    brief = spoken(home.bench, ask("prompts/get", name="memory"))[0]["result"]["messages"][0]["content"]["text"]
+    line = next(each for each in brief.split("\n") if "zirconium" in each and "memory://root#h" in each)
+    address = line.rpartition("[")[2].rstrip("]")
+    found = spoken(home.bench, ask("tools/call", name="forget_memory", arguments={"memory": address}))[0]
     assert found["result"]["isError"] is False and "Forgotten" in found["result"]["content"][0]["text"]
     assert "zirconium" not in home.text("memory_summary.md")
     gone = spoken(home.bench, ask("tools/call", name="forget_memory", arguments={"memory": "memory://root#7"}))[0]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAIN = "main"
 TURN_SUMMARY, NOTE, HEARTBEAT, LEARNED = "turn-summary", "note", "heartbeat", "learned"
@@ -156,6 +160,8 @@ class SessionContext:
     left_out: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
     cap: int = 0
+    # What each record that is told is called by, by the line that tells it.
+    handles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

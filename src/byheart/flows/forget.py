@@ -130,6 +130,7 @@ def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
         digest=forgetting.digest(salt, record.text),
         removed=desk.clock().date().isoformat(),
         reason=reason,
+        length=len(normalised(record.text)),
     )
 
 

@@ -192,22 +192,28 @@ def _folded(text: str) -> str:
 
 def tombstones(desk: Desk) -> list[Tombstone]:
     """Everything that was forgotten, in whichever scope: what a person wants gone is wanted nowhere."""
+    texts = (desk.files.read(root.own(FORGOTTEN)).text or "" for root in desk.roots.values())
+    return [stone for text in texts for stone in stones_in(text)]
+
+
+def stones_in(text: str) -> list[Tombstone]:
+    """The tombstones of a file; a line that cannot be read is passed over."""
     found = []
-    for root in desk.roots.values():
-        for row in (desk.files.read(root.own(FORGOTTEN)).text or "").split("\n"):
-            try:
-                raw = json.loads(row)
-                found.append(
-                    Tombstone(
-                        key=raw.get("key"),
-                        key_digest=raw.get("key_digest"),
-                        digest=raw["digest"],
-                        removed=raw["removed"],
-                        reason=raw["reason"],
-                    )
+    for row in text.split("\n"):
+        try:
+            raw = json.loads(row)
+            found.append(
+                Tombstone(
+                    key=raw.get("key"),
+                    key_digest=raw.get("key_digest"),
+                    digest=raw["digest"],
+                    removed=raw["removed"],
+                    reason=raw["reason"],
+                    length=int(raw.get("length") or 0),
                 )
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                continue
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
     return found
 
 

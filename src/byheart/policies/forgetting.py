@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
@@ -9,7 +10,7 @@ from byheart.policies import ranking
 from byheart.text.likeness import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from byheart.domain.documents import Deletion
     from byheart.domain.results import Hit
@@ -25,6 +26,83 @@ class Tombstone:
     digest: str
     removed: str
     reason: str
+    # How long the text was, so that it need not be compared with texts of another length; 0 where nobody noted it.
+    length: int = 0
+
+
+def stone(salt: bytes, text: str, removed: str, reason: str) -> Tombstone:
+    """The tombstone of a text that has no key."""
+    return Tombstone(
+        key=None,
+        key_digest=None,
+        digest=digest(salt, text),
+        removed=removed,
+        reason=reason,
+        length=len(normalised(text)),
+    )
+
+
+class Forgotten:
+    """Everything that was forgotten, for looking through other texts."""
+
+    def __init__(self, stones: Iterable[Tombstone], salt: bytes) -> None:
+        self._salt = salt
+        self._known: dict[int, set[str]] = {}
+        for each in stones:
+            # A word or two stand in many texts by chance.
+            if each.length >= _TELLING:
+                self._known.setdefault(each.length, set()).add(each.digest)
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where a text says what was forgotten: as a line, a sentence, a quotation, or what follows a colon."""
+        found = []
+        for start, end in _pieces(text):
+            plain = normalised(text[start:end])
+            known = self._known.get(len(plain))
+            if known and digest(self._salt, plain) in known:
+                found.append((start, end))
+        return found
+
+
+_TELLING = 8
+_SENTENCE = re.compile(r"\S.*?(?:[.!?。！？]+[\"')\]»”]*(?=\s|$)|$)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t>]*(?:[-*+•]|\d{1,2}[.)])?[ \t]*(\S.*)$", re.MULTILINE)
+_TAIL = re.compile(r"[:：]\s+(\S.*)")
+_QUOTED = re.compile(r"\"([^\"\n]{8,})\"|'([^'\n]{8,})'|`([^`\n]{8,})`|“([^”\n]{8,})”|«([^»\n]{8,})»|「([^」\n]{8,})」")
+_LONGEST = 2_000
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    for line in _LINE.finditer(text):
+        start, end = line.span(1)
+        if end - start > _LONGEST * 4:
+            continue
+        yield start, end
+        whole = line[1]
+        for found in _SENTENCE.finditer(whole):
+            if found.span() != (0, len(whole)):
+                yield start + found.start(), start + found.end()
+            tail = _TAIL.search(found[0])
+            if tail:
+                yield start + found.start() + tail.start(1), start + found.end()
+        for quoted in _QUOTED.finditer(whole):
+            place = quoted.lastindex or 0
+            yield start + quoted.start(place), start + quoted.end(place)
+
+
+def pieces_with(text: str, wanted: str) -> list[str]:
+    """The smallest lines, sentences and quotations of a text that say something, among whatever else they say."""
+    plain = normalised(wanted)
+    holding = [(start, end) for start, end in _pieces(text) if plain and plain in normalised(text[start:end])]
+    smallest = [
+        span
+        for span in holding
+        if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in holding)
+    ]
+    return [text[start:end] for start, end in smallest]
 
 
 def digest(salt: bytes, text: str) -> str:

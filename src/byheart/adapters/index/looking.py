@@ -392,3 +392,24 @@ def projects(db: sqlite3.Connection) -> list[tuple[str, int]]:
 def agents(db: sqlite3.Connection) -> list[str]:
     """Every agent that left a session."""
     return [row[0] for row in db.execute("SELECT DISTINCT agent FROM session WHERE turns > 0 ORDER BY agent")]
+
+
+def saying(db: sqlite3.Connection, text: str, most: int) -> list[tuple[str, Session, int, str]]:
+    """Turns that have all words of a text in their order: the key of their file, their session and number, and all they say."""
+    escaped = (word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for word in text.split())
+    like = "%" + "%".join(escaped) + "%"
+    fields = " OR ".join(f"t.{name} LIKE ?1 ESCAPE '\\'" for name in ("text", "command", "arguments", "output"))
+    rows = db.execute(
+        f"SELECT s.*, t.number AS at, t.text AS said, t.command AS ran, t.arguments AS given, t.output AS came "
+        f"FROM turn t JOIN session s ON s.n = t.session WHERE {fields} LIMIT ?2",
+        (like, most),
+    ).fetchall()
+    return [
+        (
+            row["file"],
+            session_of(row),
+            row["at"],
+            "\n".join(part for part in (row["said"], row["ran"], row["given"], row["came"]) if part),
+        )
+        for row in rows
+    ]

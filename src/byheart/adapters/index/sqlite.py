@@ -55,6 +55,11 @@ class SqliteIndex(Opened):
                 for key in keys:
                     writing.drop(self._db, key)
 
+    def saying(self, text: str, most: int) -> list[tuple[str, Session, int, str]]:
+        """Turns that say something: the key of their file, their session and number, and all they say."""
+        with answering(self.path):
+            return looking.saying(self._db, text, most)
+
     def sessions(self, which: Which, most: int) -> list[Listed]:
         """Sessions, the newest first."""
         with answering(self.path):

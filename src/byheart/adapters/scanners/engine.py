@@ -227,10 +227,9 @@ def _around(piece: bytes, words: Any) -> list[tuple[int, int]]:
             found.append([start, at + _BEHIND])
     whole: list[tuple[int, int]] = []
     for start, end in found:
-        if whole and start < whole[-1][1]:
-            start = whole.pop()[0]
+        first = whole.pop()[0] if whole and start < whole[-1][1] else start
         space = _SPACE.search(piece, min(end, len(piece)))
-        whole.append((start, space.start() if space else len(piece)))
+        whole.append((first, space.start() if space else len(piece)))
     return whole
 
 

@@ -14,7 +14,7 @@ from byheart.text.patterns import deferred
 
 # What may be any word at all once it is said to be one.
 _PASSWORDS = (
-    r"pass[ -]?(?:word|phrase|code|wd|wort)s?|pwd|\bpw|\bpass|\bpin(?:[ -]?code)?|kennwort|pa(?:ss|\xdf)wort|zugangscode|mot de passe|\bmdp|phrase de passe|code secret"
+    r"pass[ -]?(?:word|phrase|code|wd|wort)s?|pwd|\bpw\b|\bpass\b|\bpin\b(?:[ -]?code)?|kennwort|pa(?:ss|\xdf)wort|zugangscode|mot de passe|\bmdp|phrase de passe|code secret"
     r"|contrase(?:ñ|Ñ|n)as?|frase de (?:paso|contrase\S{1,3}a)|\bsenhas?|palavra[ -]?passe|пароль|Пароль|ПАРОЛЬ|пароля|паролем|парольная фраза|пин-?код|ПИН-?код"
     r"|phrase secr(?:\xc3\xa8|e)te|frase secreta|кодов\S{1,6} фраз\S{1,4}|парольн\S{1,6} фраз\S{1,4}|密码|密碼|口令|パスワード|パスフレーズ|暗証番号|合言葉"
 )
@@ -41,7 +41,7 @@ _LINKS = (
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
 # that one pass of an automaton does it.
-_BETWEEN = rf"(?:[^\n.!?;:=]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
+_BETWEEN = rf"(?:[^\n.!?;:=\[\]{}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
 _MOST_BETWEEN = 90
 # A word with a digit in it, or with what passwords have and words do not.
 _ANY = r"""(?:[!#-&*+\-./0-9:=?@A-Z\\^_a-z|~]|\xc3[\x80-\xbf])"""
@@ -94,6 +94,10 @@ def _is_speech(value: str) -> bool:
 # Keys that open nothing.
 _TABLES = frozenset("cache primary foreign partition sort public map dict object s3 row idempotency i18n translation csrf design css color colour syntax lexer next unexpected".split())  # fmt: skip
 _PHRASES = deferred(r"(?i)(?:pass[ -]?phrase|phrase|frase|парольн|кодов|パスフレーズ|合言葉)")
+# A list or an object of some language of data.
+_DATA = deferred(r"""["'`]\s*[,:)]\s*["'`\w]""")
+# A line of settings or of code, for which there are rules of their own.
+_ASSIGNED = deferred(r"""(?i)\w{1,40}["'`\])]{0,3}\s*(?:[:=]|=>|->)\s*["'`(\[]*""")
 # What comes after "with the …" is not the subject of what follows.
 _OBJECT = deferred(r"(?i)\b(?:with|without|whose|mit|ohne|avec|sans|con|sin|com|sem)\s+(?:\S+\s+){0,3}$")
 _SAYS_IS = deferred(r"(?i)\b(?:is|are|was|were|ist|sind|war|est|sont|es|son|era|é)\s+\S*$")
@@ -101,9 +105,10 @@ _SAYS_IS = deferred(r"(?i)\b(?:is|are|was|were|ist|sind|war|est|sont|es|son|era|
 
 def _told_password(value: str, match: str, before: str) -> bool:
     """Whether what is said to be a password is one: nearly everything with a digit or a sign in it is."""
+    del before
     between = match[: -len(value)]
     value = _bare(value)
-    if len(value) < 4 or len(between) > _MOST_BETWEEN:
+    if len(value) < 4 or len(between) > _MOST_BETWEEN or _DATA.search(between):
         return False
     if value.isdigit():
         is_pin = bool(re.match(r"(?i)pin|暗証番号|пин", match))
@@ -122,7 +127,7 @@ def _told_password(value: str, match: str, before: str) -> bool:
         return letters >= 4 and not re.fullmatch(r"[A-Za-z-]+=?[A-Za-z-]*", value)
     parts = re.split(r"[-_.]", value)
     # Words that are joined are a phrase where there are many, or where one was announced.
-    least = 3 if _PHRASES.match(match) else 4
+    least = 3 if _PHRASES.match(match) or re.search(r"[=:：]\s*\W*$", between) else 4
     return (
         (_is_linked(between) or bool(_PHRASES.match(match)))
         and len(parts) >= least
@@ -142,7 +147,7 @@ def _told_key(value: str, match: str, before: str) -> bool:
     value = _bare(value)
     if len(value) < 8 or len(between) > _MOST_BETWEEN or (value.isdigit() and len(value) < 16) or codelike(value):
         return False
-    if _is_speech(value):
+    if _is_speech(value) or _ASSIGNED.fullmatch(between) or _DATA.search(between):
         return False
     if re.split(r"[\s_-]", before.rstrip(" _-"))[-1].casefold() in _TABLES:
         return False
@@ -239,7 +244,7 @@ def prose_rules() -> list[Rule]:
         "ログイン",
     )
     quoted = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
-    between = rf"(?:[^\n.!?;:=]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
+    between = rf"(?:[^\n.!?;:=\[\]{}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
     return [
         Rule(
             name="password-in-prose",

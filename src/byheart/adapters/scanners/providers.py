@@ -230,8 +230,6 @@ telegram-bot-token    \b[0-9]{8,10}:[A-Za-z0-9_-]{35}\b     :
 kubernetes-bootstrap  \b[a-z0-9]{6}\.[a-z0-9]{16}\b     .
 mysql-hash            \*[0-9A-F]{40}\b     *
 ntlm-hashes           \b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}\b     :
-okta-token            \b00[A-Za-z0-9_-]{40}\b     00
-jenkins-token         \b11[0-9a-f]{32}\b     11
 """
 
 

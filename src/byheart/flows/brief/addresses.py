@@ -10,18 +10,22 @@ from byheart.dialects.journal import conceals
 from byheart.domain.errors import BadInput, NothingFound
 from byheart.domain.handbook import SUMMARY
 from byheart.domain.records import Scope
-from byheart.flows.desk import JOURNAL, PROFILE, RULES, find_one, without_secrets
-from byheart.flows.learning import reading
+from byheart.domain.roots import Place
+from byheart.flows.desk import PROFILE, RULES, without_secrets
+from byheart.flows.learning import reading, targets
+from byheart.flows.learning.indexed import learnt
 from byheart.flows.learning.reading import SCHEME
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.domain.results import Hit
     from byheart.flows.desk import Desk
     from byheart.flows.learning.shelf import Shelf
 
 NAMESPACES = ("root", "profile", "rules", "journal", "experiences", "record")
 _NOTEBOOKS = {"profile": PROFILE, "rules": RULES}
 _MOST = 200
+_HANDLE = re.compile(r"h[0-9a-f]{7}(?:-\d+)?")
 
 
 def read(desk: Desk, shelf: Shelf, address: str) -> str:
@@ -36,13 +40,22 @@ def _read(desk: Desk, shelf: Shelf, address: str) -> str:
     host = host.casefold()
     if not rest or host == "root" or host not in NAMESPACES:
         return desk.scanner.redacted(_of_handbook(shelf, address, fragment))
-    if host == "journal":
+    if host == "journal" and not fragment:
         return desk.scanner.redacted(_of_journal(desk, path))
     if host == "experiences":
         return _of_experiences(desk, fragment)
     if fragment:
-        hit = without_secrets(desk, [find_one(desk, fragment, None, (_NOTEBOOKS[host],) if host in _NOTEBOOKS else (PROFILE, RULES, JOURNAL))])[0]  # fmt: skip
+        target = targets.meant(shelf, address, None)
+        if target.hit is None:
+            return f"{target.text}\n({target.where})\n"
+        from byheart.flows.journal.shelf import local_day
+
+        hit = without_secrets(desk, [target.hit])[0]
         named = f"{hit.record.key}: " if hit.record.key and not hit.record.triple else ""
+        if hit.record.origin is not None:
+            at = hit.record.origin.at
+            day = f" {local_day(desk, at).isoformat()}" if at else ""
+            named = f"[{hit.record.origin.category}{day}] "
         return f"{named}{hit.record.text}\n({hit.path}:{hit.line})\n"
     if host == "record":
         raise BadInput(f"{address!r} names no record; {SCHEME}record#ID does")
@@ -50,18 +63,21 @@ def _read(desk: Desk, shelf: Shelf, address: str) -> str:
 
 
 def _of_handbook(shelf: Shelf, address: str, fragment: str) -> str:
-    text = reading.read(shelf, address)
-    if not re.fullmatch("[0-9]{1,7}", fragment):
-        return text
-    # A line of the summary, with what stands indented below it.
-    lines = text.split("\n")
-    number = int(fragment)
-    if not 1 <= number <= len(lines):
-        raise NothingFound(f"{address}: {SUMMARY} has {len(lines)} lines")
-    end = number
-    while end < len(lines) and lines[end].startswith(" "):
-        end += 1
-    return "\n".join(lines[number - 1 : end]) + "\n"
+    if not fragment or not (_HANDLE.fullmatch(fragment) or address.casefold().startswith("memory://root#")):
+        return reading.read(shelf, address)
+    found = [hit for hit in learnt(shelf.desk, shelf.root) if hit.id == fragment]
+    if not found:
+        target = targets.meant(shelf, address, None)
+        raise NothingFound(f"{address}: no such line; {target.where} comes nearest")
+    return "".join(f"{_entry(shelf, hit)}\n({hit.path}:{hit.line})\n" for hit in found)
+
+
+def _entry(shelf: Shelf, hit: Hit) -> str:
+    """A line as its file has it, with what stands indented below it."""
+    place = Place(shelf.folder.base, hit.path.removeprefix(shelf.folder.base.rstrip("/") + "/"))
+    lines = (shelf.desk.files.read(place).text or "").split("\n")[hit.line - 1 :]
+    below = next((at for at, line in enumerate(lines[1:], 1) if not line.startswith(" ")), len(lines))
+    return "\n".join(lines[:below]) if lines and hit.path.endswith(SUMMARY) else hit.record.text
 
 
 def _of_notebook(desk: Desk, name: str) -> str:

@@ -14,6 +14,7 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import NOTHING_YET, SUMMARY
 from byheart.domain.records import Scope
 from byheart.flows.desk import PROFILE, RULES
+from byheart.flows.learning.indexed import handle, topic_label
 from byheart.text.likeness import content_words, normalised
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _told(hit: Hit, text: str, why: str) -> BriefLine:
 def repository(desk: Desk) -> BriefSection:
     """What somebody else's commits put into the files that the user trusts: told, but as the repository's."""
     from byheart.flows import overview
+    from byheart.flows.journal.purge import prose_handle
     from byheart.flows.journal.shelf import read, shelf_of
 
     title = "What this repository's memory files say (added by other people, not from the user)"
@@ -91,14 +93,13 @@ def repository(desk: Desk) -> BriefSection:
     for hit in overview.of_repository(desk, _FROM_REPOSITORY):
         section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why="came with the repository"))
     for place in prose:
-        name = place.path.rsplit("/", 1)[-1].removesuffix(".md")
         lines = [
             line.strip().lstrip("#-* ")
             for line in (read(desk, place).text or "").split("\n")
             if desk.trust.is_strange(line)
         ]
         section.lines += [
-            BriefLine(text=line, address=f"memory://journal/{name}", why="came with the repository")
+            BriefLine(text=line, address=f"memory://journal#{prose_handle(line)}", why="came with the repository")
             for line in lines[-_FROM_REPOSITORY:]
             if line
         ]
@@ -117,8 +118,8 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
     text = shelf.desk.files.read(place).text or ""
     if NOTHING_YET in text:
         return found
-    for title, number, line, details in _entries(text):
-        address = f"memory://root#{number}"
+    for title, line, details in _entries(text):
+        address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"
         if title == PREFERENCES:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
         elif title == TIPS and not line.startswith(_SEARCH):
@@ -134,13 +135,22 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
     return found
 
 
-def _entries(text: str) -> Iterator[tuple[str, int, str, dict[str, str]]]:
-    """The bullets of a summary: their section, line number, text, and what stands indented below them."""
+_NOTED = re.compile(r"^\[ad-hoc note\] (?P<text>.*) \([^()]*\.md\)$")
+
+
+def _note_text(line: str) -> str:
+    """A line of the summary; of one that repeats a note, the note, which is what can be forgotten."""
+    noted = _NOTED.match(line)
+    return noted["text"] if noted else line
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """The bullets of a summary: their section, their text, and what stands indented below them."""
     title = ""
-    held: tuple[str, int, str, dict[str, str]] | None = None
-    for number, line in enumerate(text.split("\n"), 1):
+    held: tuple[str, str, dict[str, str]] | None = None
+    for line in text.split("\n"):
         if held and (detail := _DETAIL.match(line)):
-            held[3][detail["name"]] = detail["value"]
+            held[2][detail["name"]] = detail["value"]
             continue
         if held:
             yield held
@@ -148,7 +158,7 @@ def _entries(text: str) -> Iterator[tuple[str, int, str, dict[str, str]]]:
         if line.startswith("## "):
             title = line[3:].strip()
         elif line.startswith("- ") and line[2:].strip():
-            held = (title, number, line[2:].strip(), {})
+            held = (title, line[2:].strip(), {})
     if held:
         yield held
 
@@ -230,6 +240,7 @@ def _decided(part: str) -> str:
 def journal(desk: Desk) -> BriefSection:
     """The newest and weightiest of the journal."""
     from byheart.flows.journal.context import session_context
+    from byheart.flows.journal.purge import prose_handle
     from byheart.flows.journal.shelf import local_day, shelf_of
 
     section = BriefSection(name="journal", title="Journal", share=0.14)
@@ -250,9 +261,11 @@ def journal(desk: Desk) -> BriefSection:
     # The newest day first, and of a day its last line first: what was cut off is what is oldest.
     for part in reversed(told.sections):
         name = part.label.partition(" (")[0].casefold()
-        address = f"memory://journal/{part.day.isoformat()}" if part.day else f"memory://journal/{(part.path or '').rsplit('/', 1)[-1].removesuffix('.md')}"  # fmt: skip
         for line in reversed([each for each in part.text.split("\n") if each.strip() and not each.startswith("#")]):
-            section.lines.append(BriefLine(text=line.strip().removeprefix("- "), address=address, why=name))
+            named = told.handles.get(line.strip()) or prose_handle(line)
+            section.lines.append(
+                BriefLine(text=line.strip().removeprefix("- "), address=f"memory://journal#{named}", why=name)
+            )
     section.left_out += [
         (f"{count} {name}", "memory://journal", "the journal's own cap") for name, count in told.left_out
     ]
@@ -275,8 +288,5 @@ def related(desk: Desk, hint: str) -> BriefSection:
         share = len(wanted & set(content_words(f"{hit.record.key or ''} {hit.record.text}")))
         # A word in common is chance; two, or half of a short question, are not.
         if share >= 2 or (len(wanted) <= 2 and share):
-            section.lines.append(BriefLine(text=hit.record.text, address=f"memory://{_NAMES.get(hit.dialect, hit.dialect)}#{hit.id}", why=f"fits {hint[:60]!r}"))  # fmt: skip
+            section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why=f"fits {hint[:60]!r}"))  # fmt: skip
     return section
-
-
-_NAMES = {PROFILE: "profile", RULES: "rules", "handbook": "root/MEMORY.md"}

@@ -13,7 +13,7 @@ from byheart.domain.journal import COMPACTION, Section, Sensitivity, SessionCont
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
-from byheart.flows.desk import Desk, is_enabled
+from byheart.flows.desk import JOURNAL, Desk, handle_of, is_enabled
 from byheart.flows.journal.append import created
 from byheart.flows.journal.reading import archived_as
 from byheart.flows.journal.shelf import Shelf, local_day, parsed, read, shelf_of
@@ -40,6 +40,7 @@ class _Told:
     cut: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     places: dict[str, tuple[str, date | None]] = field(default_factory=dict)
+    handles: dict[str, str] = field(default_factory=dict)
 
 
 def session_context(
@@ -226,11 +227,12 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
     recent = {_identity(record) for _, _, records in logged for record in records}
     label = f"Long-term memory (MEMORY.md{title}):"
     told.places[label] = (str(shelf.memory), None)
-    _add(desk, memory, [each.record for each in memory.placed], label, told, secret=secret, but=recent)
+    scope = shelf.root.scope
+    _add(desk, memory, [each.record for each in memory.placed], label, told, secret=secret, but=recent, scope=scope)
     for day, document, records in logged:
         label = f"Daily memory ({day.isoformat()}{title}):"
         told.places[label] = (str(shelf.daily(day)), day)
-        _add(desk, document, records, label, told, secret=secret, but=set())
+        _add(desk, document, records, label, told, secret=secret, but=set(), scope=scope)
 
 
 def _from_elsewhere(
@@ -289,7 +291,15 @@ def _identity(record: Record) -> str:
 
 
 def _add(
-    desk: Desk, document: Document, records: list[Record], label: str, told: _Told, *, secret: bool, but: set[str]
+    desk: Desk,
+    document: Document,
+    records: list[Record],
+    label: str,
+    told: _Told,
+    *,
+    secret: bool,
+    but: set[str],
+    scope: Scope,
 ) -> None:
     by_line = {each.line: record for each, record in zip(document.placed, records, strict=True)}
     # Lines that look like broken records may hold what a label would have kept back.
@@ -318,6 +328,9 @@ def _add(
         text = _spoken(desk, record, told)
         if text:
             category = fitting.shown_category(record.origin.category) if record.origin else PROSE
+            told.handles[visible(text).strip()] = handle_of(
+                scope, JOURNAL, record.origin.id if record.origin else None, record.text
+            )
             _tell(told, label, now, category, text)
 
 
@@ -369,7 +382,12 @@ def _assembled(desk: Desk, heads: Sequence[Section], told: _Told, cap: int) -> S
     if len(text) > cap:
         text = text[: max(0, cap - 2)].rsplit("\n", 1)[0] + "\n…"
     return SessionContext(
-        text=text, sections=tuple(sections), left_out=tuple(left_out), notes=tuple(told.notes), cap=cap
+        text=text,
+        sections=tuple(sections),
+        left_out=tuple(left_out),
+        notes=tuple(told.notes),
+        cap=cap,
+        handles=dict(told.handles),
     )
 
 

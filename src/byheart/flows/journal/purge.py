@@ -15,12 +15,63 @@ from byheart.policies import retention
 from byheart.policies.summarising import sentences
 from byheart.text.jsonspans import unescaped
 from byheart.text.likeness import normalised
+from byheart.text.slugs import short_digest
 
 _ROUNDS = 12
 # Shorter than this, a sentence says nothing by itself.
 _TELLING = 4
 # And shorter than this, it stands in many places by chance.
 _RARE = 12
+
+
+def prose_handle(line: str) -> str:
+    """What a line that is no record is called by: what it says."""
+    return "p" + short_digest("prose", normalised(line.strip().lstrip("#-* ")))[:7]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProseLine:
+    """A line of a journal's files that is no record."""
+
+    place: Place
+    line: int
+    text: str
+
+    @property
+    def id(self) -> str:
+        """What it is called by."""
+        return prose_handle(self.text)
+
+
+def prose_lines(desk: Desk, root: Root) -> list[ProseLine]:
+    """Every line that people wrote into a journal's files, and every line of its summaries."""
+    shelf = shelf_of(desk, root)
+    found = []
+    for place in (shelf.memory, shelf.user, shelf.long_memory, *daily_logs(desk, shelf)):
+        text = _read(desk, place)
+        records = {each.line for each in parsed(desk, text).placed} if text else set()
+        for number, line in enumerate(text.split("\n"), 1):
+            if number not in records and line.strip().lstrip("#-* "):
+                found.append(ProseLine(place=place, line=number, text=line))
+    return found
+
+
+def drop_prose(desk: Desk, root: Root, gone: ProseLine) -> int:
+    """Take a line out of every file of a journal that has it; how many had. The root is locked."""
+    count = 0
+    for place in dict.fromkeys(each.place for each in prose_lines(desk, root) if each.id == gone.id):
+        snapshot = read(desk, place)
+        text = snapshot.text or ""
+        records = {each.line for each in parsed(desk, text).placed}
+        lines = text.split("\n")
+        kept = [
+            line
+            for number, line in enumerate(lines, 1)
+            if number in records or prose_handle(line) != gone.id or not line.strip()
+        ]
+        desk.files.write(place, "\n".join(kept), snapshot.digest)
+        count += 1
+    return count
 
 
 def find(desk: Desk, root: Root, selector: str) -> Record | None:

@@ -233,7 +233,7 @@ def forgotten_lines(shelf: Shelf) -> Callable[[str], bool]:
 
     def is_forgotten(text: str) -> bool:
         parts = signal_of(text)
-        told = [text, *([parts["default"], parts["quote"]] if parts else [])]
+        told = [text, indexed.essence(text), *([parts["default"], parts["quote"]] if parts else [])]
         # A line may repeat a whole message: then each of its sentences counts.
         told += [each.strip('"') for each in sentences(text.partition(': "')[2] or text)]
         return forgetting.blocks(stones, salt, None, told) is not None

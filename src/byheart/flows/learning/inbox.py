@@ -11,7 +11,6 @@ from byheart.domain.records import Kind, Signal
 from byheart.domain.values import asdict, dataclass, fields
 from byheart.flows import ledger
 from byheart.policies import forgetting
-from byheart.policies.forgetting import Tombstone
 from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
@@ -151,14 +150,7 @@ def reject(shelf: Shelf, question: Question) -> None:
     salt = shelf.desk.salt()
     today = shelf.desk.clock().date().isoformat()
     for text in dict.fromkeys((question.text, question.quote)):
-        stone = Tombstone(
-            key=None,
-            key_digest=None,
-            digest=forgetting.digest(salt, text),
-            removed=today,
-            reason="rejected in the inbox",
-        )
-        ledger.bury(shelf.desk, shelf.root, stone)
+        ledger.bury(shelf.desk, shelf.root, forgetting.stone(salt, text, today, "rejected in the inbox"))
     _decide(shelf, question, "rejected")
 
 

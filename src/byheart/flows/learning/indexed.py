@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from byheart.dialects.handbook import raw, skills
 from byheart.dialects.handbook.memory import FAILURES, KNOWLEDGE, PREFERENCES, core_of, outlined
-from byheart.domain.handbook import MEMORY, RAW, SKILLS
+from byheart.dialects.handbook.summary import INDEX
+from byheart.domain.handbook import MEMORY, NOTES, RAW, SKILLS, SUMMARY
 from byheart.domain.records import Confidence, Kind, Record, Scope
 from byheart.domain.results import Hit
 from byheart.domain.roots import Place
@@ -41,16 +43,74 @@ def places(desk: Desk, root: Root) -> Iterator[Place]:
 def hits(place: Place, text: str, scope: Scope) -> list[Hit]:
     """What a file of a handbook tells, line by line."""
     name = place.path.rsplit("/", 1)[-1]
-    found = {MEMORY: _lines, RAW: _sessions}.get(name, _skill)(text)
+    readers = {MEMORY: _lines, RAW: _sessions, SUMMARY: _summary, "SKILL.md": _skill}
+    found = readers.get(name, _notes)(text)
     return [
         Hit(id=handle(record.text), record=record, scope=scope, dialect=DIALECT, path=str(place), line=line)
         for line, record in found
     ]
 
 
+def learnt(desk: Desk, root: Root) -> list[Hit]:
+    """Every line of a handbook that somebody may be shown: of the summary, the handbook itself, its sessions, skills and notes."""
+    folder = folder_of(root)
+    found: list[Hit] = []
+    every = [*places(desk, root), Place(folder.base, f"{folder.path}/{SUMMARY}")]
+    notes = Place(folder.base, f"{folder.path}/{NOTES}")
+    every += [Place(notes.base, f"{notes.path}/{name}") for name in desk.files.names(notes) if name.endswith(".md")]
+    for place in every:
+        text = desk.files.read(place).text
+        if text is not None:
+            found += hits(place, text, root.scope)
+    return found
+
+
+_COUNTED = re.compile(
+    r"^(?:Met in|In) \d+ sessions?(?:, about (?P<place>`[^`]+`))?: |,? in \d+ sessions?\b|\b\d+ sessions?\b|\(worked [^()]*\)|, last: \".*?\"(?= ->)"
+)
+_TOPIC = re.compile(r"^(?P<label>[^:]+): ")
+
+
+def essence(text: str) -> str:
+    """What a line says, without where it comes from and how often: that changes while it stays the same line."""
+    return " ".join(_COUNTED.sub(lambda found: (found["place"] or "") + " ", core_of(text)).split())
+
+
 def handle(text: str) -> str:
     """What a line of a handbook is called: by what it says, whatever it rests on."""
-    return "h" + short_digest(DIALECT, core_of(text))[:7]
+    return "h" + short_digest(DIALECT, essence(text).casefold())[:7]
+
+
+def topic_label(text: str) -> str:
+    """What a line of the index is called by: its keywords change with every session."""
+    found = _TOPIC.match(text)
+    return f"topic {found['label']}" if found else text
+
+
+def _summary(text: str) -> Iterator[tuple[int, Record]]:
+    title = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("## "):
+            title = line[3:].strip()
+        elif line.startswith("- ") and line[2:].strip():
+            said = line[2:].strip()
+            kind = Kind.PREFERENCE if title == PREFERENCES else Kind.NOTE
+            yield (
+                number,
+                Record(
+                    text=topic_label(said) if title == INDEX else core_of(said),
+                    kind=kind,
+                    tags=("learnt",),
+                    source=title,
+                ),
+            )
+
+
+def _notes(text: str) -> Iterator[tuple[int, Record]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        plain = line.strip().lstrip("-*# ").strip()
+        if plain and plain != "---":
+            yield number, Record(text=plain, kind=Kind.NOTE, tags=("note",))
 
 
 def _lines(text: str) -> Iterator[tuple[int, Record]]:

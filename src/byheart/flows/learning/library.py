@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from byheart.dialects.handbook import raw
 from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
 from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
-from byheart.domain.results import Receipt
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
 from byheart.flows import forget
 from byheart.flows.brief import addresses
-from byheart.flows.learning import accounts, extracting, inbox, publishing, shelf, taking_away
+from byheart.flows.learning import accounts, extracting, inbox, publishing, shelf, taking_away, targets
 from byheart.flows.learning.asking import Asking
 from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
 from byheart.flows.sessions import hiding
@@ -28,10 +27,12 @@ if TYPE_CHECKING:
 
     from byheart.domain.learning import Kept, LearningQueue, LearningSettings
     from byheart.domain.models import Models
-    from byheart.domain.results import Finding
+    from byheart.domain.records import Scope
+    from byheart.domain.results import Finding, Receipt
     from byheart.flows.desk import Desk
     from byheart.flows.learning.inbox import Question
     from byheart.flows.learning.shelf import Shelf
+    from byheart.flows.learning.targets import Target
     from byheart.flows.sessions.library import Sessions
 
 
@@ -370,9 +371,9 @@ class Learning:
     def _forgotten_as_asked(self, own: Shelf, question: Question) -> Receipt:
         hit, is_learnt = taking_away.meant(own, question.text.removeprefix(FORGET))
         if is_learnt:
-            taking_away.bury_line(own, self._queue, hit.record.text)
+            taking_away.bury_line(own, self._queue, hit)
             self._made_anew(own)
-            receipt = Receipt(id="", action="forgotten", scope=hit.scope, dialect=hit.dialect, path=hit.path, record=None, handle=hit.id, line=hit.line)  # fmt: skip
+            receipt = taking_away.gone(hit.path, hit.id, (), line=hit.line)
         else:
             receipt = forget.forget(own.desk, hit.id, hit.scope, "asked for in a session")
         inbox.settled(own, question)
@@ -466,21 +467,21 @@ class Learning:
             self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])
         return thread.id, thread.project
 
-    def forget_line(self, selector: str) -> str:
-        """Take one learnt line away for good, by its handle or its whole text: out of the handbook and what it is made from."""
-        own = self.shelf()
-        line = taking_away.bury_line(own, self._queue, selector)
-        self._made_anew(own)
-        return line
+    def target(self, selector: str, scope: Scope | None = None) -> Target:
+        """The one thing that somebody means: by its address, its handle, or the words that it is shown in."""
+        return targets.meant(self.shelf(), selector, scope)
 
-    def selector_of(self, named: str) -> str:
-        """What a record or a line is called by, from its address: of the summary's lines, what they say."""
-        if not named.casefold().startswith("memory://"):
-            return named
-        place, _, fragment = named.partition("#")
-        if place.casefold().rstrip("/") == "memory://root" and fragment.isdigit():
-            return addresses.read(self._desk, self.shelf(), named).split("\n")[0].strip().removeprefix("- ")
-        return fragment or named
+    def forget(self, target: Target, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
+        """Take one thing away for good, whatever it is, and say where its words still stand and what is done about that."""
+        own = self.shelf()
+        if target.learnt is None:
+            return taking_away.forget(own, self._sessions, target, scope, reason)
+        told = taking_away.bury_line(own, self._queue, target.learnt)
+        self._made_anew(own)
+        notes = taking_away.hidden(own, self._sessions, told)
+        return taking_away.gone(
+            target.learnt.path, target.learnt.id, ("it is not learnt again", *notes), line=target.learnt.line
+        )
 
     def _made_anew(self, own: Shelf) -> None:
         """Make a handbook without what was forgotten; where it cannot be written, that is told."""

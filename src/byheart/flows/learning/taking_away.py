@@ -10,12 +10,15 @@ from byheart.dialects.handbook.phrases import signal_of
 from byheart.domain.errors import Ambiguous, NothingFound
 from byheart.domain.handbook import MEMORY, RAW, ROLLOUTS, SKILLS
 from byheart.domain.records import Scope
+from byheart.domain.results import Receipt
+from byheart.domain.roots import Place
+from byheart.domain.values import replace
+from byheart.flows import forget as records
 from byheart.flows import ledger
 from byheart.flows.desk import NOTEBOOKS, every, hits
 from byheart.flows.learning import inbox, indexed, publishing, shelf
 from byheart.flows.learning.asking import WORDING
 from byheart.policies import forgetting
-from byheart.policies.forgetting import Tombstone
 from byheart.text.likeness import content_words, normalised
 
 if TYPE_CHECKING:
@@ -24,9 +27,13 @@ if TYPE_CHECKING:
     from byheart.domain.learning import LearningQueue
     from byheart.domain.results import Hit
     from byheart.flows.learning.shelf import Shelf
+    from byheart.flows.learning.targets import Target
+    from byheart.flows.sessions.library import Sessions
 
 # A text as long as this is not in another line by chance; and how much of what was asked for a line has to say.
 _TELLING, _MEANT = 12, 0.8
+# Shorter than this, words stand in many places by chance; and how many transcripts are named.
+_WORTH_HIDING, _NAMED = 8, 3
 # Lines that give a raw memory and a summary their shape: they stay, and only what they say goes.
 _HEAD = re.compile(r"(?:description|task|task_group|keywords): |#{2,3} Task \d+: |# ")
 
@@ -60,28 +67,111 @@ def _archived(own: Shelf) -> list[str]:
     return [*found, whole] if files.size(own.place(whole)) is not None else found
 
 
-def bury_line(own: Shelf, queue: LearningQueue, selector: str) -> str:
-    """Make sure that a learnt line never comes back: a tombstone first, then out of what the handbook is made from. The line."""
-    place = own.place(MEMORY)
-    text = own.desk.files.read(place).text or ""
-    wanted = normalised(core_of(selector))
-    hits = indexed.hits(place, text, Scope.LOCAL)
-    found = {hit.record.text for hit in hits if selector == hit.id or wanted == normalised(hit.record.text)}
-    if len(found) != 1:
-        raise NothingFound(f"no learnt line of {own.name} is called {selector!r}")
-    line = found.pop()
-    parts = signal_of(line)
-    told = list(dict.fromkeys([line, *([parts["default"], parts["quote"]] if parts else [])]))
+def bury_line(own: Shelf, queue: LearningQueue, line: Hit) -> list[str]:
+    """Make sure that a learnt line never comes back: tombstones first, then out of what the handbook is made from, and out of the
+    note that it is. All that was buried."""
+    text = line.record.text
+    parts = signal_of(text)
+    told = list(dict.fromkeys([text, indexed.essence(text), *([parts["default"], parts["quote"]] if parts else [])]))
     salt, today = own.desk.salt(), own.desk.clock().date().isoformat()
     for each in told:
-        digest = forgetting.digest(salt, each)
-        stone = Tombstone(key=None, key_digest=None, digest=digest, removed=today, reason="forgotten in the handbook")
-        ledger.bury(own.desk, own.root, stone)
+        ledger.bury(own.desk, own.root, forgetting.stone(salt, each, today, "forgotten in the handbook"))
+    if "note" in line.record.tags:
+        _out_of_note(own, line)
     for kept in queue.extracts(own.project):
         raw_memory, summary = (_less(each, told) for each in (kept.written.raw_memory, kept.written.rollout_summary))
         if (raw_memory, summary) != (kept.written.raw_memory, kept.written.rollout_summary):
             queue.rewrite(kept.written.thread.id, raw_memory, summary)
-    return line
+    return told
+
+
+def forget(own: Shelf, sessions: Sessions, target: Target, scope: Scope | None, reason: str) -> Receipt:
+    """Forget anything but a learnt line, and say where its words still stand."""
+    told = [target.text]
+    if target.hit is not None:
+        receipt = records.forget(own.desk, target.hit.id, target.hit.scope, reason)
+    elif target.question is not None:
+        inbox.reject(own, target.question)
+        told.append(target.question.quote)
+        receipt = gone(str(own.root.own(inbox.INBOX)), target.question.id, ("it is not asked about again",))
+    elif target.prose is not None:
+        receipt = _without_prose(own, target, reason)
+    elif target.turn is not None:
+        return _without_turn(own, sessions, *target.turn)
+    else:
+        receipt = records.forget(own.desk, target.text, scope, reason)
+    own.desk.drop_briefs()
+    notes = [note for note in receipt.notes if note != records.CANNOT_UNDO]
+    return replace(receipt, notes=(*notes, *hidden(own, sessions, told), records.CANNOT_UNDO))
+
+
+def _without_prose(own: Shelf, target: Target, reason: str) -> Receipt:
+    from byheart.flows.journal.purge import drop_prose
+
+    assert target.prose is not None
+    root, line = target.prose
+    with own.desk.files.locked(root):
+        _bury(own, [line.text], reason)
+        drop_prose(own.desk, root, line)
+    return gone(str(line.place), line.id, (), line=line.line)
+
+
+def _without_turn(own: Shelf, sessions: Sessions, session: str, number: int) -> Receipt:
+    listed = sessions.find(session)
+    turn = next((each for each in sessions.turns(listed.session) if each.number == number), None)
+    if turn is None:
+        raise NothingFound(f"{session} has no turn {number}; byheart sessions show {session} lists them")
+    texts = [part for part in (turn.text, turn.command or "", turn.output or "") if part.strip()]
+    _bury(own, [line for text in texts for line in text.split("\n")], "forgotten in a session")
+    sessions.drop_session(listed.session)
+    own.desk.drop_briefs()
+    note = "the agent's own transcript still has it; byheart does not tell it, and neither recall nor session search finds it"
+    return gone(listed.session.path, f"{session}#{number}", (note,))
+
+
+def _bury(own: Shelf, texts: Sequence[str], reason: str) -> None:
+    salt, today = own.desk.salt(), own.desk.clock().date().isoformat()
+    for text in dict.fromkeys(each.strip() for each in texts if len(each.strip()) >= _WORTH_HIDING):
+        ledger.bury(own.desk, own.root, forgetting.stone(salt, text, today, reason))
+
+
+def hidden(own: Shelf, sessions: Sessions, texts: Sequence[str]) -> list[str]:
+    """Keep words that agents' own transcripts still have out of every answer; which transcripts those are."""
+    found: dict[str, str] = {}
+    for text in dict.fromkeys(each for each in texts if len(each) >= _WORTH_HIDING):
+        places = sessions.saying(text)
+        if places:
+            _bury(own, [piece for _, _, piece in places], "stands in a session")
+            found |= {
+                session.path: f"{session.agent} session {session.id[:12]}, turn {number}"
+                for session, number, _ in places
+            }
+            sessions.unread(text)
+    if not found:
+        return []
+    names = "; ".join(f"{path} ({what})" for path, what in list(found.items())[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return [
+        f"the agent's own transcript still has the words: {names}{more}; byheart does not tell them, and neither recall nor session search finds them"
+    ]
+
+
+def gone(path: str, handle: str, notes: tuple[str, ...], line: int | None = None) -> Receipt:
+    """What forgetting something that is no record of a notebook came to."""
+    return Receipt(
+        id="", action="forgotten", scope=Scope.LOCAL, dialect=indexed.DIALECT, path=path, record=None, handle=handle, line=line,
+        notes=(*notes, records.CANNOT_UNDO),
+    )  # fmt: skip
+
+
+def _out_of_note(own: Shelf, line: Hit) -> None:
+    """Take a line out of the note that a person wrote it in."""
+    folder = own.folder
+    place = Place(folder.base, line.path.removeprefix(folder.base.rstrip("/") + "/"))
+    snapshot = own.desk.files.read(place)
+    lines = (snapshot.text or "").split("\n")
+    kept = [each for each in lines if indexed.handle(each.strip().lstrip("-*# ").strip()) != line.id]
+    own.desk.files.write(place, "\n".join(kept), snapshot.digest)
 
 
 def meant(own: Shelf, what: str) -> tuple[Hit, bool]:
@@ -105,13 +195,28 @@ def meant(own: Shelf, what: str) -> tuple[Hit, bool]:
 
 
 def _less(text: str, told: Sequence[str]) -> str:
-    """A text without the lines that say one of these things. The head of a raw memory keeps its shape: only what it says of
-    them goes."""
-    wanted = [normalised(each) for each in told if len(each) >= _TELLING]
+    """A text without the lines that say one of these things, and without the sentences and quotations that do in lines that say
+    more. The head of a raw memory keeps its shape: only what it says of them goes."""
+    wanted = {normalised(each) for each in told if each.strip()}
     kept = []
     for line in text.split("\n"):
-        if not any(each in normalised(line) for each in wanted):
-            kept.append(line)
-        elif head := _HEAD.match(line):
-            kept.append(f"{head[0]}a session of which a line was forgotten")
+        bare = line.strip().removeprefix("- ")
+        parts = signal_of(core_of(bare)) or {"default": "", "quote": ""}
+        says = {
+            normalised(each)
+            for each in (bare, core_of(bare), indexed.essence(bare), parts["default"], parts["quote"])
+            if each
+        }
+        head = _HEAD.match(line)
+        # A title that repeats it says nothing else.
+        if says & wanted or (head and any(len(each) >= _TELLING and normalised(each) in normalised(line) for each in told)):
+            if head:
+                kept.append(f"{head[0]}a session of which a line was forgotten")
+            continue
+        for each in told:
+            if len(each) >= _TELLING and normalised(each) in normalised(line):
+                for piece in forgetting.pieces_with(line, each):
+                    if normalised(piece) == normalised(each):
+                        line = line.replace(piece, "(forgotten)")  # noqa: PLW2901 - what is kept is the rest of it
+        kept.append(line)
     return "\n".join(kept)

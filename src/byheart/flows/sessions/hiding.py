@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.roots import Place
+from byheart.flows.ledger import FORGOTTEN, stones_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from byheart.domain.ports import Files
+    from byheart.domain.ports import Files, Scanner
     from byheart.domain.sessions import Found, Mark, Reading, Session, SessionSource
+    from byheart.policies.forgetting import Forgotten, Tombstone
 
 _ODD = re.compile(r"[^0-9A-Za-z_.:-]+")
 
@@ -35,6 +37,45 @@ def bury(files: Files, home: str, thread: str, path: str) -> None:
     """Note that a session is forgotten."""
     clean = path.replace("\n", " ").replace("\t", " ")
     files.append(place(home), f"{thread}\t{clean}\n", None)
+
+
+def everything_forgotten(files: Files, home: str) -> list[Tombstone]:
+    """The tombstones of all projects, and of all of them together: what is wanted gone is found in no session."""
+    folders = [f"projects/{name}" for name in files.names(Place(home, "projects"))]
+    texts = (files.read(Place(home, f"{folder}/.byheart/{FORGOTTEN}")).text or "" for folder in (*folders, "global"))
+    return [stone for text in texts if text for stone in stones_in(text)]
+
+
+class Discreet:
+    """A scanner that also blanks out what somebody wants forgotten."""
+
+    def __init__(self, scanner: Scanner, forgotten: Forgotten) -> None:
+        self._scanner, self._forgotten = scanner, forgotten
+        self.findings, self.secrets, self.unsafe_lines = scanner.findings, scanner.secrets, scanner.unsafe_lines
+
+    @property
+    def fingerprint(self) -> str:
+        return self._scanner.fingerprint
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Where secrets and forgotten things stand, in order and not overlapping."""
+        found = [*self._scanner.spans(text), *((start, end, "forgotten") for start, end in self._forgotten.spans(text))]
+        merged: list[tuple[int, int, str]] = []
+        for start, end, name in sorted(found):
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(merged[-1][1], end), merged[-1][2])
+            else:
+                merged.append((start, end, name))
+        return merged
+
+    def redacted(self, text: str) -> str:
+        """The text without them."""
+        parts: list[str] = []
+        last = 0
+        for start, end, name in self.spans(text):
+            parts += (text[last:start], f"[REDACTED:{name}]")
+            last = end
+        return "".join((*parts, text[last:]))
 
 
 class Seen:

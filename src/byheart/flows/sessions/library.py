@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -27,12 +28,14 @@ from byheart.flows.minds import Minds
 from byheart.flows.sessions import answers, searching
 from byheart.flows.sessions.refresh import Progress, Shelf, joined_output, refresh, safe_name
 from byheart.flows.sessions.searching import SessionHits
+from byheart.policies.forgetting import pieces_with
 
 # A session without a lock that was written to so lately is taken for one in use.
 _LATELY = timedelta(minutes=10)
 _LOCKS = timedelta(days=2)
 # Results that come late are waited for as long as this many turns.
 _HELD = 500
+_MOST_SAYING = 2_000
 
 
 class Sessions:
@@ -121,6 +124,27 @@ class Sessions:
     def search(self, words: str, which: Which, most: int, *, deep: bool = False) -> Sequence[SessionHits]:
         """Sessions that fit, each with its best turns."""
         return searching.search(self._shelf, self._minds, words, which, most, self._clock(), deep=deep)
+
+    def saying(self, text: str) -> Sequence[tuple[Session, int, str]]:
+        """Turns that say something, by session and number, with the smallest parts of them that do."""
+        found: builtins.list[tuple[Session, int, str]] = []
+        for _, session, number, said in self._shelf.index.saying(text, _MOST_SAYING):
+            found += [(session, number, piece) for piece in pieces_with(said, text)]
+        return found
+
+    def drop_session(self, session: Session) -> None:
+        """Take the transcript of a session out of the index; it is read anew, without what was forgotten."""
+        place = self._shelf.index.place_of(session)
+        if place is not None:
+            self._shelf.index.drop([place.key])
+            self._shelf.index.purge()
+
+    def unread(self, text: str) -> None:
+        """Take the transcripts that say something out of the index; they are read anew, without what was forgotten."""
+        keys = {key for key, *_ in self._shelf.index.saying(text, _MOST_SAYING)}
+        self._shelf.index.drop(sorted(keys))
+        if keys:
+            self._shelf.index.purge()
 
     def embed(self, seconds: float, progress: Progress | None = None) -> int:
         """Give turns that have none their vectors, for so long; how many are left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from byheart.domain.handbook import Group, Handbook, Skill, Written
+from byheart.domain.handbook import Group, Handbook, Overview, Skill, Topic, Written
 from byheart.domain.values import replace
 from byheart.learners.offline.grouping import Maybe, blocks
 from byheart.learners.offline.overviews import overview
@@ -27,8 +27,23 @@ def consolidated(
     made = blocks(every, is_forgotten, uses, maybe or {})
     found = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
     groups = tuple(_pointing(group, found) for group in made.groups)
-    return Handbook(
-        groups=groups, overview=overview(replace(made, groups=groups), found, project, notes), skills=tuple(found)
+    told = overview(replace(made, groups=groups), found, project, notes)
+    return Handbook(groups=groups, overview=_without(told, is_forgotten), skills=tuple(found))
+
+
+def _without(told: Overview, is_forgotten: Callable[[str], bool]) -> Overview:
+    """The summary without what somebody wants gone of what only it says: tips, and lines of its index."""
+
+    def kept(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
+        return tuple(topic for topic in topics if not is_forgotten(f"topic {topic.label}"))
+
+    recent = tuple((scope, tuple((day, kept(topics)) for day, topics in days)) for scope, days in told.recent)
+    return replace(
+        told,
+        preferences=tuple(line for line in told.preferences if not is_forgotten(line)),
+        tips=tuple(line for line in told.tips if not is_forgotten(line)),
+        recent=tuple((scope, tuple(each for each in days if each[1])) for scope, days in recent),
+        older=tuple((scope, topics) for scope, every in told.older if (topics := kept(every))),
     )
 
 

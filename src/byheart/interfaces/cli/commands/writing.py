@@ -145,57 +145,46 @@ def _print(receipt: Receipt, given: frozenset[str] = frozenset()) -> None:
 def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: bool) -> None:
     """Remove one memory for good.
 
-    SELECTOR is a handle, a key, or the whole text, of a notebook's memory or of a line that was learnt. If it fits several memories, nothing is changed and they are listed.
+    SELECTOR is an address (memory://…#…), a handle, a key, or the words that a brief, a list or recall shows. If it fits several
+    memories, nothing is changed and they are listed; if it fits none, the nearest ones are.
     The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
     """
+    from byheart import machine
+
     opened = frame.opened(writes=True)
     where = frame.scope_of(scope)
-    address = selector
-    if selector.startswith("memory://") and not selector.startswith("memory://root"):
-        selector = selector.rpartition("#")[2]
+    learning = machine.learning(opened, frame.surroundings(), even_off=True)
     try:
-        hit = opened.memory.find(selector, scope=where)
-        question = f"Forget {statement(hit.record)!r} at {hit.path}:{hit.line}?"
-        selector, where = hit.id, hit.scope
+        target = learning.target(selector, where)
+        told = statement(target.hit.record) if target.hit else target.text
+        question = f"Forget {opened.memory.desk.scanner.redacted(told)!r} at {target.where}?"
         if not as_object:
             frame.note(f"note: {CANNOT_UNDO}")
-    except NothingFound:
-        if _forgot_learnt(address, yes or as_object, as_object):
-            return
-        # The history may still hold it; if not, forgetting says so.
-        question = f"Forget {selector!r} in the history? {CANNOT_UNDO}"
+    except NothingFound as error:
+        # The history may still hold it; if not, this is the answer.
+        target, question = None, f"Forget {selector!r} in the history? {CANNOT_UNDO}"
+        missing = error
     if not yes and not as_object and sys.stdin.isatty():
         click.confirm(question, abort=True, err=True)
-    receipt = opened.memory.forget(selector, scope=where, reason=reason)
+    if target is not None:
+        receipt = learning.forget(target, scope=where, reason=reason)
+        opened.memory.caught_up()
+    else:
+        try:
+            receipt = opened.memory.forget(selector, scope=where, reason=reason)
+        except NothingFound:
+            raise missing from None
     if as_object:
         frame.put(receipt)
         return
-    frame.say(receipt_line(receipt))
+    if target is None or target.hit is not None:
+        frame.say(receipt_line(receipt))
+    else:
+        learnt = " (learnt; it is not learnt again)" if target.learnt else ""
+        frame.say(f"Forgot: {opened.memory.desk.scanner.redacted(target.text) or selector}{learnt}")
     for each in receipt.notes:
         if each != CANNOT_UNDO:
             frame.note(f"note: {each}")
-
-
-def _forgot_learnt(selector: str, yes: bool, as_object: bool) -> bool:
-    """Forget a line of this project's handbook, if that is what is meant."""
-    from byheart import machine
-
-    opened = frame.opened(upkeep=False, writes=True)
-    if not machine.has_handbook(opened):
-        return False
-    learning = machine.learning(opened, frame.surroundings())
-    try:
-        if not yes and sys.stdin.isatty():
-            click.confirm(f"Forget the learnt line {selector!r}?", abort=True, err=True)
-        line = learning.forget_line(learning.selector_of(selector))
-    except NothingFound:
-        return False
-    opened.memory.caught_up()
-    if as_object:
-        frame.put({"forgotten": line})
-    else:
-        frame.say(f"Forgot: {line} (learnt; it is not learnt again)")
-    return True
 
 
 @click.command(epilog=frame.examples("byheart confirm tooling.pnpm"))
