@@ -41,7 +41,7 @@ _LINKS = (
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
 # that one pass of an automaton does it.
-_BETWEEN = rf"(?:[^\n.!?;:=\[\]{}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
+_BETWEEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
 _MOST_BETWEEN = 90
 # A word with a digit in it, or with what passwords have and words do not.
 _ANY = r"""(?:[!#-&*+\-./0-9:=?@A-Z\\^_a-z|~]|\xc3[\x80-\xbf])"""
@@ -244,7 +244,7 @@ def prose_rules() -> list[Rule]:
         "ログイン",
     )
     quoted = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
-    between = rf"(?:[^\n.!?;:=\[\]{}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
+    between = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
     return [
         Rule(
             name="password-in-prose",

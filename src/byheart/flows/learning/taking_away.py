@@ -209,7 +209,9 @@ def _less(text: str, told: Sequence[str]) -> str:
         }
         head = _HEAD.match(line)
         # A title that repeats it says nothing else.
-        if says & wanted or (head and any(len(each) >= _TELLING and normalised(each) in normalised(line) for each in told)):
+        if says & wanted or (
+            head and any(len(each) >= _TELLING and normalised(each) in normalised(line) for each in told)
+        ):
             if head:
                 kept.append(f"{head[0]}a session of which a line was forgotten")
             continue
