@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -73,6 +75,7 @@ def _place(opened: Opened, around: Surroundings, project: str | None) -> Around:
         on_prompt=settings.on_prompt,
         on_tool=settings.on_tool,
         system=sys.platform,
+        tokens=settings.tokens,
     )
 
 
@@ -151,7 +154,6 @@ def statuses(
     known = connections(opened.home)
     record = known.record()
     found = []
-    checked: list[tuple[str, str]] | None = None
     for name in chosen or RECIPES:
         own = recipe(opened, around, name, None)
         scopes = tuple(each["scope"] for each in record.values() if each["agent"] == name)
@@ -167,14 +169,31 @@ def statuses(
             ]
         works: list[tuple[str, str]] = []
         if scopes and live:
-            checked = checked if checked is not None else _live(around)
-            works = [each for each in checked if each[0] == "server" and _has_server(own)] + [
-                (f"hook for {name}", _hook(around, name))
+            texts = [
+                text
+                for each in record.values()
+                if each["agent"] == name
+                for path in each["files"]
+                if (text := _file(path))
             ]
+            hook, server = _written(texts, name)
+            if _has_server(own):
+                works.append(("server", _server(around, server)))
+            how, wrong = _hook(around, name, hook)
+            works.append((f"hook for {name}", how))
+            problems += [wrong] if wrong else []
         found.append(
             AgentStatus(agent=name, is_here=_is_here(own, around), version=_version(own, around) if live else "", scopes=scopes, works=tuple(works), problems=tuple(problems))
         )  # fmt: skip
     return found
+
+
+def _file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read(_LARGEST)
+    except OSError:
+        return ""
 
 
 def _has_server(found: Recipe) -> bool:
@@ -191,33 +210,67 @@ def _version(found: Recipe, around: Surroundings) -> str:
     return told.strip().split("\n")[0][:60]
 
 
-def _live(around: Surroundings) -> list[tuple[str, str]]:
-    """Whether the server answers."""
+_HOOKED = re.compile(r'"((?:[^"\\]|\\.)*\bhook session-start\b(?:[^"\\]|\\.)*)"')
+_WORDS = re.compile(r'\[\s*"(/(?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\]')
+_SERVED = re.compile(r'"command"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*\[([^\]]*"mcp"[^\]]*)\]')
+_SERVED_TOML = re.compile(r'command = ("(?:[^"\\]|\\.)*")\nargs = (\[[^\]]*"mcp"[^\]]*\])')
+
+
+def _written(texts: Sequence[str], client: str) -> tuple[list[str] | None, list[str] | None]:
+    """The commands that an agent's own files have for the hook and for the server; None where they have none."""
+    hook: list[str] | None = None
+    server: list[str] | None = None
+    for text in texts:
+        if hook is None and (found := _HOOKED.search(text)):
+            hook = ["sh", "-c", str(json.loads(f'"{found[1]}"'))]
+        elif hook is None and "session-start" in text and (found := _WORDS.search(text)):
+            hook = [*json.loads(found[0]), "hook", "session-start", "--client", client]
+        if server is None and (found := _SERVED.search(text)):
+            server = [str(json.loads(f'"{found[1]}"')), *json.loads(f"[{found[2]}]")]
+        elif server is None and (found := _SERVED_TOML.search(text)):
+            server = [str(json.loads(found[1])), *json.loads(found[2])]
+    return hook, server
+
+
+def _server(around: Surroundings, words: list[str] | None) -> str:
+    """Whether the server answers that an agent would start."""
     ask = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}},
     }
-    told = _told([*launcher(), "mcp"], json.dumps(ask).encode() + b"\n", around)
-    return [("server", "answers" if '"serverInfo"' in told else "does not answer")]
+    command = words or [*launcher(), "mcp"]
+    _, told = _ran(command, json.dumps(ask).encode() + b"\n", around)
+    return "answers" if '"serverInfo"' in told else f"does not answer ({shlex.join(command)})"
 
 
-def _hook(around: Surroundings, client: str) -> str:
-    """What the hook at a session's start would tell."""
+def _hook(around: Surroundings, client: str, words: list[str] | None) -> tuple[str, str]:
+    """What the hook at a session's start would tell, and what is wrong with it."""
     from byheart.policies.envelopes import CLIENTS
 
     if client not in CLIENTS:
-        return "none needed"
+        return "none needed", ""
     given = json.dumps({"cwd": around.folder, "hook_event_name": "SessionStart"}).encode()
-    told = _told([*launcher(), "hook", "session-start", "--client", client], given, around)
-    return f"tells {len(told):,} characters" if told else "has nothing to tell here yet"
+    command = words or [*launcher(), "hook", "session-start", "--client", client]
+    code, told = _ran(command, given, around)
+    if code:
+        shown = command[2] if command[:2] == ["sh", "-c"] else shlex.join(command)
+        return (
+            "does not run",
+            f"the hook in its settings fails with exit code {code}: {shown}; byheart install {client} writes it again",
+        )
+    return (f"tells {len(told):,} characters" if told else "has nothing to tell here yet"), ""
 
 
 def _told(words: list[str], given: bytes, around: Surroundings) -> str:
+    return _ran(words, given, around)[1]
+
+
+def _ran(words: list[str], given: bytes, around: Surroundings) -> tuple[int, str]:
     environment = {name: value for name, value in around.environment.items() if name != "BYHEART_CHILD"}
     try:
         done = subprocess.run(words, input=given, capture_output=True, timeout=_SECONDS, env=environment, cwd=around.folder, check=False)  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace")
+        return 127, ""
+    return done.returncode, done.stdout.decode("utf-8", "replace")

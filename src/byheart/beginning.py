@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 from byheart import agents, briefs, machine
@@ -15,7 +16,7 @@ from byheart.flows.learning.library import Wanted
 from byheart.wiring import open_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from byheart.domain.brief import Brief
     from byheart.domain.installing import Installed
@@ -64,18 +65,48 @@ def switch_on(opened: Opened) -> bool:
     text = known.text or ""
     if opened.config.flag("learning.enabled"):
         return False
-    if re.search(r"^\s*\[learning\]\s*(?:#.*)?$", text, re.MULTILINE):
-        if re.search(r"^\s*enabled\s*=", text.partition("[learning]")[2].partition("\n[")[0], re.MULTILINE):
-            # They said no; asking twice is no way to a yes.
-            raise Refused(
-                f"{place} sets learning.enabled to false; change it there if sessions shall be learnt from by themselves"
-            )
-        new = re.sub(r"^(\s*\[learning\]\s*(?:#.*)?)$", r"\1\nenabled = true", text, count=1, flags=re.MULTILINE)
-    else:
-        joint = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-        new = f"{text}{joint}[learning]\nenabled = true\n"
-    opened.files.write(place, new, known.digest)
-    return True
+    said = tomllib.loads(text).get("learning", {})
+    if isinstance(said, dict) and "enabled" in said:
+        # They said no; asking twice is no way to a yes.
+        raise Refused(
+            f"{place} sets learning.enabled to false; change it there if sessions shall be learnt from by themselves"
+        )
+    for new in _switched(text):
+        if _says_only(text, new):
+            opened.files.write(place, new, known.digest)
+            return True
+    raise Refused(
+        f"{place} could not be changed without touching what else it says; add to it: learning.enabled = true"
+    )
+
+
+_HEADER = re.compile(r"^[ \t]*\[[ \t]*(?:learning|\"learning\"|'learning')[ \t]*\][ \t]*(?:#.*)?$", re.MULTILINE)
+_INLINE = re.compile(r"^([ \t]*(?:learning|\"learning\"|'learning')[ \t]*=[ \t]*\{)([ \t]*)(?=(.))", re.MULTILINE)
+_DOTTED = re.compile(r"^[ \t]*(?:learning|\"learning\"|'learning')[ \t]*\.[^\n]*$", re.MULTILINE)
+
+
+def _switched(text: str) -> Iterator[str]:
+    """The ways to say in a settings file that sessions are learnt from, for whichever way it has of naming tables."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if header := _HEADER.search(text):
+        yield f"{text[: header.end()]}{newline}enabled = true{text[header.end() :]}"
+    if inline := _INLINE.search(text):
+        joint = " " if inline[3] == "}" else ", "
+        yield f"{text[: inline.end(1)]} enabled = true{joint}{text[inline.end() :]}"
+    if dotted := _DOTTED.search(text):
+        yield f"{text[: dotted.end()]}{newline}learning.enabled = true{text[dotted.end() :]}"
+    joint = "" if not text or text.endswith(("\n\n", "\r\n\r\n")) else newline if text.endswith("\n") else 2 * newline
+    yield f"{text}{joint}[learning]{newline}enabled = true{newline}"
+
+
+def _says_only(before: str, after: str) -> bool:
+    """Whether a text says what another one does, and that sessions are learnt from, and nothing else."""
+    try:
+        old, new = tomllib.loads(before), tomllib.loads(after)
+    except tomllib.TOMLDecodeError:
+        return False
+    table = old.get("learning", {})
+    return isinstance(table, dict) and new == {**old, "learning": {**table, "enabled": True}}
 
 
 def begin(
@@ -88,18 +119,30 @@ def begin(
     """Connect agents, take over what they remembered, learn from their sessions, and make briefs ready."""
     done = Begun()
     opened = open_memory(around)
-    if connects:
-        done.connected = [agents.install(opened, around, name, None, dry=False) for name in agents.here(opened, around)]
-        done.problems += [f"{each.agent}: {each.problem}" for each in done.connected if each.problem]
-        try:
-            switch_on(opened)
-        except ByheartError as error:
-            done.problems.append(str(error))
     _take_over(opened, around, done)
     if learns:
         _learn(around, done, progress)
+    if connects:
+        # Last, and all of them or none: who stops this midway has no agent half connected.
+        _connect(opened, around, done)
     _briefed(around, done)
     return done
+
+
+def _connect(opened: Opened, around: Surroundings, done: Begun) -> None:
+    before = {name for name, scope in agents.installed(opened) if scope == agents.USER}
+    try:
+        for name in agents.here(opened, around):
+            done.connected.append(agents.install(opened, around, name, None, dry=False))
+        switch_on(opened)
+    except KeyboardInterrupt:
+        for each in done.connected:
+            if each.agent not in before and not each.problem:
+                agents.uninstall(opened, each.agent, agents.USER, dry=False)
+        raise
+    except ByheartError as error:
+        done.problems.append(str(error))
+    done.problems += [f"{each.agent}: {each.problem}" for each in done.connected if each.problem]
 
 
 def _take_over(opened: Opened, around: Surroundings, done: Begun) -> None:

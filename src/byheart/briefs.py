@@ -41,7 +41,9 @@ def prepared(opened: Opened, around: Surroundings, *, keep: bool = True) -> dict
     from byheart.flows.brief import preparing
 
     card = preparing.card_of(_kitchen(opened, around), cardfiles.VERSION, old, stale)
-    if keep and not around.flags:
+    card["private"] = bool(opened.memory.desk.scanner.secrets(folder))
+    # A path that holds a credential is kept nowhere; the card is made anew each time.
+    if keep and not around.flags and not card["private"]:
         cardfiles.write(home, card)
     return card
 

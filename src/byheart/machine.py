@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from byheart.flows.sessions.library import Sessions
     from byheart.flows.sessions.refresh import Progress
 
+# How many seconds of vectors a command makes in passing. The rest is done bit by bit, or at once by `byheart sessions embed`.
+_IN_PASSING = 10
 # A state file is small; whatever is larger is not one.
 _MOST = 65_536
 
@@ -146,12 +148,12 @@ def learning(
     )
 
 
-def _crew(around: Surroundings, count: int) -> Callable[[], None]:
+def _crew(around: Surroundings, count: int) -> Callable[[], list[str]]:
     """So many processes that learn beside this one."""
     from byheart.adapters import background
 
     flags = [word for flag in around.flags for word in ("--set", flag)]
-    arguments = [*flags, "-C", os.path.abspath(around.folder), "learn", "--hand", "--no-refresh"]
+    arguments = [*flags, "-C", os.path.abspath(around.folder), "learn", "--hand", "--no-refresh", "--json"]
     return background.crew(arguments, {**around.environment, "BYHEART_CHILD": "1"}, count)
 
 
@@ -220,7 +222,17 @@ def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> No
     from byheart.adapters import background
 
     flags = [word for flag in around.flags for word in ("--set", flag)]
-    arguments = [*flags, "-C", os.path.abspath(around.folder), "sessions", "embed", "--no-refresh", "--gently"]
+    arguments = [
+        *flags,
+        "-C",
+        os.path.abspath(around.folder),
+        "sessions",
+        "embed",
+        "--no-refresh",
+        "--gently",
+        "--seconds",
+        str(_IN_PASSING),
+    ]
     background.start(arguments, {**around.environment, "BYHEART_CHILD": "1"})
 
 

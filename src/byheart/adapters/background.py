@@ -12,23 +12,22 @@ def command(arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "byheart", *arguments]
 
 
-def crew(arguments: Sequence[str], environment: Mapping[str, str], count: int) -> Callable[[], None]:
-    """Start byheart so many times over beside this process; what is given back waits for all of them. Those that fail leave
-    their work to whoever started them."""
+def crew(arguments: Sequence[str], environment: Mapping[str, str], count: int) -> Callable[[], list[str]]:
+    """Start byheart so many times over beside this process; what is given back waits for all of them and tells what they
+    printed. Those that fail leave their work to whoever started them."""
     made = [
         subprocess.Popen(
             command(arguments),
             env=dict(environment),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
         for _ in range(count)
     ]
 
-    def wait() -> None:
-        for each in made:
-            each.wait()
+    def wait() -> list[str]:
+        return [each.communicate()[0].decode("utf-8", "replace") for each in made]
 
     return wait
 

@@ -80,6 +80,9 @@ def _named(path: str, digest: str) -> str:
 def _common(top: str) -> str | None:
     """The repository's common folder: `.git` itself, or what a worktree's `.git` file leads to."""
     dot_git = os.path.join(top, ".git")
+    if os.path.islink(dot_git):
+        # It may lead into another project, whose memory is not this one's.
+        return None
     if os.path.isdir(dot_git):
         return os.path.realpath(dot_git)
     pointer = _small(dot_git)

@@ -57,6 +57,8 @@ class Around:
     on_prompt: bool = False
     on_tool: bool = False
     system: str = "linux"
+    # How much a session may be told.
+    tokens: int = 5000
 
 
 @dataclass(slots=True, kw_only=True)

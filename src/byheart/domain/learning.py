@@ -38,6 +38,7 @@ class Skip(StrEnum):
     ELSEWHERE = "being learnt from by another process"
     OVER_CAP = "over the cap, stays pending"
     OWN = "byheart's own"
+    BEYOND = "not looked at (learning.scanned_sessions is the limit)"
 
 
 class JobState(StrEnum):
@@ -235,6 +236,8 @@ class LearnReport:
     sessions: int = 0
     learnt: list[str] = field(default_factory=list)
     nothing: int = 0
+    # Which they were that had nothing to learn.
+    empty: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
     redacted: int = 0

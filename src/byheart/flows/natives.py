@@ -66,11 +66,14 @@ def shelves(home: str, folder: str, environment: dict[str, str]) -> list[_Shelf]
     def about_here(text: str, name: str) -> Iterator[Native]:
         return native.blocks(text, name, lambda cwd: os.path.realpath(cwd) == folder)
 
+    def of_all(memories: str) -> Reader:
+        return lambda text, name: native.general(text, name, _beside(f"{memories}/MEMORY.md"))
+
     return [
         _Shelf(agent="claude-code", scope=here, folder=f"{claude}/projects/{dashed}/memory", names=r"(?!MEMORY\.md).*\.md", read=native.topic),
         _Shelf(agent="claude-code", scope=here, folder=f"{claude}/projects/{dashed}/memory", names=r"MEMORY\.md", read=native.unlinked),
-        _Shelf(agent="codex", scope=everywhere, folder=f"{codex}/memories", names=r"memory_summary\.md", read=native.summary),
-        _Shelf(agent="codex", scope=everywhere, folder=f"{codex}/memories_v2", names=r"memory_summary\.md", read=native.summary),
+        _Shelf(agent="codex", scope=everywhere, folder=f"{codex}/memories", names=r"memory_summary\.md", read=of_all(f"{codex}/memories")),
+        _Shelf(agent="codex", scope=everywhere, folder=f"{codex}/memories_v2", names=r"memory_summary\.md", read=of_all(f"{codex}/memories_v2")),
         _Shelf(agent="codex", scope=here, folder=f"{codex}/memories", names=r"MEMORY\.md", read=about_here),
         _Shelf(agent="qwen-code", scope=everywhere, folder=f"{home}/.qwen/memories", names=r"(?!MEMORY\.md).*\.md", read=native.topic),
         _Shelf(agent="qwen-code", scope=here, folder=f"{home}/.qwen/projects/{dashed}/memory", names=r"(?!MEMORY\.md).*\.md", read=native.topic),
@@ -82,6 +85,14 @@ def shelves(home: str, folder: str, environment: dict[str, str]) -> list[_Shelf]
         _Shelf(agent="goose", scope=here, folder=f"{folder}/.goose/memory", names=r".*\.txt", read=native.tagged),
         _Shelf(agent="gemini-cli", scope=everywhere, folder=f"{home}/.gemini", names=r"GEMINI\.md", read=lambda text, name: native.bullets(text, name, heading=native.GEMINI_HEADING)),
     ]  # fmt: skip
+
+
+def _beside(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read(_LARGEST)
+    except OSError:
+        return ""
 
 
 def take_over(

@@ -208,7 +208,9 @@ def of_repository(desk: Desk, most: int) -> list[Hit]:
     """What came into the trusted files of this checkout by somebody else's commits, safe to be told as the repository's."""
     if not desk.trust.is_trusted or not is_enabled(desk, desk.roots[Scope.LOCAL]):
         return []
-    documents, _ = every(desk, [Scope.LOCAL], (PROFILE, RULES, JOURNAL))
+    root = desk.roots[Scope.LOCAL]
+    names = [name for name, place in root.documents.items() if desk.trust.covers(place)]
+    documents, _ = every(desk, [Scope.LOCAL], names)
     found = [hit for each in documents for hit in hits(each) if hit.is_repositorys and not hit.record.is_secret]
     return _fit(desk, found[-most:])[0]
 

@@ -43,6 +43,7 @@ def judge(text: str, signal: Signal, findings: Sequence[Finding], *, lesson: boo
     hedged = bool(_HEDGED.search(text))
     reasons = (
         _durable(signal, lasting=lasting, passing=passing, lesson=lesson),
+        _stated(text),
         _useful(text),
         _specific(text, most),
         _safe(findings),
@@ -81,6 +82,36 @@ def _durable(signal: Signal, *, lasting: bool, passing: bool, lesson: bool) -> R
     if signal is Signal.INFERRED:
         return Reason(test="durable", passed=True, because="inferred, so it is kept at low confidence until confirmed")
     return Reason(test="durable", passed=False, because="nothing says that it will still hold in a later session")
+
+
+_FLAG = deferred(r"(?:^|\s)--?[A-Za-z][\w-]*(?:=\S+)?(?=\s|$)")
+_SHELL = deferred(r"\s(?:&&|\|\||\||>>?|2>&1)\s|^\s*(?:\$|>|#)\s|^\s*(?:\./|sudo\s|[A-Z_]{2,}=\S+\s)")
+_PROGRAM = deferred(
+    r"^\s*(?:git|gh|npm|npx|pnpm|yarn|bun|pip3?|uv|poetry|cargo|go|make|just|docker|kubectl|helm|terraform|aws|gcloud|az|ssh|scp|curl|wget|rm|mv|cp|chmod|chown|kill|python3?|node|deno|bash|sh|zsh|psql|mysql|systemctl|brew|apt(?:-get)?)"
+    r"\s+[a-z./~-][\w./:@~-]*(?:\s+[\w./:@~=-]+){0,6}\s*$"
+)
+_SENTENCE = deferred(
+    r"\b(?:i|we|you|our|my|the|a|an|is|are|be|to|not|never|always|prefer|use|uses|using|with|before|after|when|because|instead|than|should|must|do|don'?t|and|or|for|in|on|of)\b",
+    re.IGNORECASE,
+)
+
+
+def is_command(text: str) -> bool:
+    """Whether a text is something to run rather than something to know: it has what command lines have, and no words that join
+    others to a sentence; a program's name with nothing but its arguments is one, too."""
+    bare = text.strip().strip("`")
+    if "\n" in bare:
+        return all(is_command(line) for line in bare.split("\n") if line.strip())
+    words = _SENTENCE.findall(_FLAG.sub(" ", bare))
+    return bool((_FLAG.search(bare) or _SHELL.search(bare)) and not words) or bool(
+        _PROGRAM.match(bare) and len(words) < 2
+    )
+
+
+def _stated(text: str) -> Reason:
+    if is_command(text):
+        return Reason(test="a statement", passed=False, because="it is a command to run, not something to know")
+    return Reason(test="a statement", passed=True, because="it says something")
 
 
 def _useful(text: str) -> Reason:

@@ -21,7 +21,7 @@ _KEYED = {"copilot-cli": "additionalContext", "cursor": "additional_context"}
 _PLAIN = ("pi", "oh-my-pi", "opencode", "openclaw", "text")
 CLIENTS = (*_NAMED, *_KEYED, *_PLAIN)
 # Those that hand their model no more than the beginning of a long text.
-_NARROW = ("claude-code", "codex", "cursor")
+_NARROW = ("claude-code", "cursor")
 
 
 def envelope(client: str, event: str, told: dict[str, Any], text: str) -> dict[str, Any] | str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.changes import Add, Change, Replace
 from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kind, Placed, Record, Signal, spoken
 from byheart.domain.values import dataclass, replace
-from byheart.policies import opposition
+from byheart.policies import alternatives, opposition
 from byheart.text.likeness import normalised
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ def into_profile(
     """Merge by key: equal values reinforce, different ones are settled by confidence."""
     rivals = [each for each in document.placed if each.record.key is not None and each.record.key == incoming.key]
     if not rivals:
+        instead = [each for each in document.placed if alternatives.exclude(each.record.text, incoming.text)]
+        strong = (incoming.confidence or Confidence.MEDIUM).rank
+        if instead and strong >= (instead[-1].record.confidence or Confidence.MEDIUM).rank and not copied:
+            fresh = labelled(replace(incoming, added=incoming.added or today))
+            note = f"it replaces {instead[-1].record.key or instead[-1].record.text}: {_brief(instead[-1].record)}; only one of them can hold"
+            return Decision(
+                changes=(Replace(old=instead[-1], new=fresh),), action="replaced", record=fresh, notes=(note,)
+            )
         fresh = labelled(replace(incoming, added=incoming.added or today))
         return Decision(changes=(Add(record=fresh),), action="added", record=fresh)
     old = rivals[-1]

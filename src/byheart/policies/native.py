@@ -156,10 +156,27 @@ _SECTION = {
 _APPLIES = re.compile(r"^applies_to:\s*cwd=(?P<cwd>[^;]+?)(?:;|\s*$)")
 
 
-def summary(text: str, name: str) -> Iterator[Native]:
-    """A memory_summary.md of Codex's: what holds for all projects."""
-    yield from bullets(text, name, USER_PREFERENCE, _GENERAL[0])
-    yield from bullets(text, name, LEARNED, _GENERAL[1])
+def general(text: str, name: str, handbook: str) -> Iterator[Native]:
+    """Of a memory_summary.md of Codex's what holds for all projects: what its handbook has learnt in more than one folder. All else
+    is one project's, and comes with that."""
+    folders: dict[str, set[str]] = {}
+    cwd = ""
+    for line in handbook.replace("\r\n", "\n").split("\n"):
+        applies = _APPLIES.match(line)
+        if line.startswith("# "):
+            cwd = ""
+        elif applies:
+            cwd = applies["cwd"].strip()
+        elif cwd and _BULLET.match(line):
+            folders.setdefault(_said(_plain(line)), set()).add(cwd)
+    for heading, category in zip(_GENERAL, (USER_PREFERENCE, LEARNED), strict=True):
+        for each in bullets(text, name, category, heading):
+            if len(folders.get(_said(each.text), ())) > 1:
+                yield each
+
+
+def _said(text: str) -> str:
+    return " ".join(re.sub(r"\s*(?:\[Task \d+\])+|\s*\([^()]*#\d+[^()]*\)", "", text).casefold().split()).rstrip(".")
 
 
 def blocks(text: str, name: str, is_here: Callable[[str], bool]) -> Iterator[Native]:

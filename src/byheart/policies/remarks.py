@@ -7,9 +7,12 @@ import re
 CORRECTION, APPROVAL, REFUSAL, ANSWER = "correction", "approval", "refusal", "answer"
 _OPENS = re.compile(
     r"(?:no\b(?! (?:problem|worries|need))|nope\b|wait\b|stop\b|hold on|don'?t\b|do not\b|not (?:like that|quite|what)|that'?s (?:not|wrong|incorrect)|this is (?:not|wrong)|wrong\b|actually\b|please don'?t|revert\b|undo\b|"
-    r"you (?:should(?:n'?t| not)|forgot|missed|didn'?t|broke|still)|why (?:did|are|do|don'?t|didn'?t|would) you|i (?:said|told|asked|meant|didn'?t ask|don'?t want|never)|we (?:don'?t|shouldn'?t|never|already)|it (?:still|doesn'?t|isn'?t)|still (?:not|failing|broken|wrong)|"
-    r"from now on|next time|never (?:do|use|run|push|commit|add|touch)|always (?:use|run|do))\b",
+    r"you (?:should(?:n'?t| not)|forgot|missed|didn'?t|broke|still)|why (?:did|are|do|don'?t|didn'?t|would) you|i (?:said|told|asked|meant|didn'?t ask|don'?t want|never)|we (?:don'?t|shouldn'?t|never|already)|it (?:still|doesn'?t|isn'?t)|still (?:not|failing|broken|wrong))\b",
     re.IGNORECASE,
+)
+# What somebody wants from now on: a correction of what was done, unless they praise that first.
+_WANTS = re.compile(
+    r"(?:from now on|next time|never (?:do|use|run|push|commit|add|touch)|always (?:use|run|do))\b", re.IGNORECASE
 )
 _INSIDE = re.compile(
     r"\b(?:not what i (?:asked|meant|want)|i already (?:said|told)|as i said|like i said|you should(?:n'?t| not) have|should have (?:been|used))\b|(?:^|[.!\n]\s*)(?:please )?use [^.?!\n]{1,40} instead\b",
@@ -50,11 +53,14 @@ def of_words(text: str, *, follows_work: bool) -> str | None:
     plain = head[: found.start()] if (found := _PASTED.search(head)) else head
     if _INSIDE.search(plain):
         return CORRECTION
+    praised = bool(_APPROVES.match(head)) and not re.match(r"(?:ok(?:ay)?|sure|yes|yeah|yep)\b", head, re.IGNORECASE)
     for clause in _CLAUSE.split(plain)[:12]:
         is_question = clause.rstrip().endswith("?") and not clause.lower().startswith("why")
-        if _OPENS.match(clause.strip()) and not is_question:
+        if is_question:
+            continue
+        if _OPENS.match(clause.strip()) or (_WANTS.match(clause.strip()) and not praised):
             return CORRECTION
-    return None
+    return APPROVAL if praised and any(_WANTS.match(clause.strip()) for clause in _CLAUSE.split(plain)[:12]) else None
 
 
 def of_result(output: str) -> tuple[str, str] | None:

@@ -29,7 +29,7 @@ _GLOBAL_END = deferred(
 )
 _TRIGGER = deferred(
     r"^\s*(?:please\s+)?(?:(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:the\s+|your\s+|my\s+)?(?:\w+\s+)?memory\s*(?:that\b|:|,)"
-    r"|(?:note|memori[sz]e|learn)\s*(?:that\b|:|,)|(?:remember|keep in mind)\b\s*(?:that\b|to\b|:|,)?)\s*",
+    r"|(?:note|memori[sz]e|learn)\s*(?:that\b|:|,)|(?:remember|keep in mind)\b\s*(?:this\s*[:,–—-]|that\b|to\b|:|,)?)\s*",
     re.IGNORECASE,
 )
 _LEAD = deferred(

@@ -9,6 +9,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
+# Somebody else's text between tags, as clients and people paste pages, mails and files.
+_TAGGED = re.compile(r"<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL)
+# A line that hands the word to somebody else; what follows it, up to an empty line, is theirs.
+_HANDS_OVER = re.compile(
+    r"\b(?:here(?:'s| is| are)|this is|below is|see|got|received|from|says?|said|wrote|writes|sent|quote|quoting|reads|paste[ds]?|copied|(?:e-?)?mails?|message|letter|page|article|post|tweet|ticket|issue|comment|review(?:er)?|readme|docs?|document|log|output|error|response|reply|answer|transcript|chat|slack|website|site)\b[^.!?]*[:：]\s*$",
+    re.IGNORECASE,
+)
+_OWN_WORD = re.compile(
+    r"\b(?:remember|rules?|preferences?|conventions?|from now on|always|never|please|want|must|should)\b", re.IGNORECASE
+)
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+(?=[\"'(\[]?[^\s])|(?<=[。！？])")
 # Dots that end no sentence.
@@ -45,8 +55,12 @@ def sentences(text: str) -> Iterator[str]:
 def paragraphs(text: str) -> Iterator[str]:
     """The lines that a person wrote, those that were only wrapped put together again."""
     held = ""
-    for line in _FENCE.sub("\n", text).split("\n"):
+    is_theirs = False
+    for line in _TAGGED.sub("\n", _FENCE.sub("\n", text)).split("\n"):
         plain = line.strip()
+        if is_theirs and plain:
+            continue
+        is_theirs = bool(plain) and bool(_HANDS_OVER.search(plain)) and not _OWN_WORD.search(plain)
         begins = bool(_MARK.match(line)) or plain.startswith("#")
         if not plain or begins or is_printed(line) or plain[:1] in "-*+":
             if held:

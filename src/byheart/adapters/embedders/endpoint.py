@@ -14,6 +14,13 @@ from byheart.domain.recall import NoModel
 _AT_ONCE, _SECONDS, _LARGEST = 64, 20, 64_000_000
 
 
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: the key and the texts are for the server that the user named."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
 class EndpointEmbedder:
     """Asks `<address>/embeddings`. Texts that get here have been cleaned of secrets."""
 
@@ -23,6 +30,7 @@ class EndpointEmbedder:
         if not address.startswith(("http://", "https://")):
             raise NoModel(f"recall.endpoint is {address!r}; it must begin with http:// or https://")
         self._address, self._model, self._key = address.rstrip("/"), model, key
+        self._opener = urllib.request.build_opener(_Straight)
         self.id = f"endpoint:{model}"
         self.width = len(self.embed(["width"])[0]) // 4
 
@@ -41,7 +49,7 @@ class EndpointEmbedder:
         body = json.dumps({"model": self._model, "input": texts}).encode()
         request = urllib.request.Request(f"{self._address}/embeddings", body, headers)  # noqa: S310 - http(s) alone, checked above
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+            with self._opener.open(request, timeout=_SECONDS) as answer:
                 told = json.loads(answer.read(_LARGEST))
             rows = sorted(told["data"], key=lambda row: row.get("index", 0))
             vectors = [_unit([float(each) for each in row["embedding"]]) for row in rows]

@@ -115,15 +115,21 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
     found = [wishes, tips, index]
     for each in found:
         each.sources = [str(place)]
+    from byheart.flows.learning.consolidating import forgotten_lines
+
     text = shelf.desk.files.read(place).text or ""
     if NOTHING_YET in text:
         return found
+    is_forgotten = forgotten_lines(shelf)
     for title, line, details in _entries(text):
         address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"
         if title == PREFERENCES:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
         elif title == TIPS and not line.startswith(_SEARCH):
             tips.lines.append(BriefLine(text=_tip(line), address=address, why=_why_tip(line)))
+        elif title == INDEX and is_forgotten(topic_label(line)):
+            # Its block still needs its line in the index; a session does not.
+            continue
         elif title == INDEX and (topic := _TOPIC.match(f"- {line}")):
             # Every block of a project begins with its name, which whoever reads this knows.
             label = topic["label"].removeprefix(f"{shelf.name} - ")

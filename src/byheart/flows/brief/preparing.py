@@ -80,7 +80,7 @@ def card_of(
         "notices": [],
         "sections": [],
     }
-    silence = _silence(desk)
+    silence = silence_of(desk)
     if silence:
         card["off"] = silence
         # Switching it on again is a change of one of these.
@@ -105,7 +105,7 @@ def _general(kitchen: Kitchen) -> list[str]:
     return [*kitchen.general, *(os.path.join(folder, name) for name in (*INSTRUCTIONS, *_DEFINITIONS))]
 
 
-def _silence(desk: Desk) -> str:
+def silence_of(desk: Desk) -> str:
     """Why a session is told nothing; empty where it is told."""
     from byheart.domain.records import Scope
 

@@ -41,6 +41,10 @@ class Connections:
     def planned(self, recipe: Recipe, scope: str) -> Installed:
         """What connecting would change. Raises nothing: what is in the way is told."""
         done = Installed(agent=recipe.agent, scope=scope, notes=list(recipe.notes))
+        if not recipe.pieces:
+            # Nothing is written, so nothing is connected.
+            done.problem, done.notes = "; ".join(recipe.notes) or "there is nothing to write", []
+            return done
         known = self.record().get(f"{recipe.agent} {scope}", {}).get("files", {})
         for path, pieces in _by_file(recipe).items():
             try:
@@ -89,12 +93,14 @@ class Connections:
             if done.problem:
                 return done
             written: list[FileChange] = []
+            made = [{"folders": self._missing_folders(change.path)} for change in done.changes]
             try:
                 self._written(recipe, scope, done, written)
                 return done
             except ByheartError as error:
                 for change in reversed(written):
                     self._put(change.path, change.before, change.after)
+                self._pruned(made)
                 if not isinstance(error, Conflict) or attempt == _TRIES - 1:
                     done.problem = str(error)
                     return done

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SAYS = "(byheart install wrote this; byheart uninstall takes it out)"
-# A hook of ours, wherever byheart lay when it was written.
+# A hook of ours, wherever byheart lay when it was written, and whatever somebody has put around it since.
 _HOOK = re.compile(
-    r"""byheart['"]* (hook (?:session-start|prompt|pre-tool|pre-compact|stop|session-end) --client [\w-]+)"""
+    r"""byheart\S*(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+hook\s+(session-start|prompt|pre-tool|pre-compact|stop|session-end)\b"""
 )
 
 

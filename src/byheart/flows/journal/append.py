@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from byheart.dialects.journal import TEMPLATE, row
-from byheart.domain.errors import BadInput, ByheartError, Conflict, Unsafe, Unwanted
+from byheart.domain.errors import BadInput, ByheartError, Conflict, Refused, Unsafe, Unwanted
 from byheart.domain.journal import (
     COMPACTION,
     HEARTBEAT,
@@ -57,6 +57,7 @@ def append(
     line = row(record, more)
     shelf = shelf_of(desk, root)
     with desk.files.locked(root):
+        _refuse_full(desk, shelf.memory, line)
         _put(desk, shelf.memory, line + "\n")
         daily = shelf.daily(local_day(desk, desk.clock()))
         notes += _put_daily(desk, daily, line + "\n")
@@ -76,6 +77,15 @@ def append(
         trimmed=trimmed,
         notes=tuple(notes),
     )
+
+
+def _refuse_full(desk: Desk, place: Place, line: str) -> None:
+    """Refuse a record that would make the file larger than what is read: it would be kept and never seen again."""
+    size, most = desk.files.size(place) or 0, desk.journal.file_bytes
+    if size + len(line.encode()) + 1 > most:
+        raise Refused(
+            f"not stored: {place} has {size:,} bytes and may have {most:,} (journal.file_bytes); byheart journal compact makes room"
+        )
 
 
 def _trimmed(desk: Desk, shelf: Shelf, notes: list[str]) -> int:

@@ -34,6 +34,8 @@ from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest, uuid_of
 
 LOCK = "compaction"
+# What CursorClaw makes while it compacts, and how old one may be that still counts.
+_THEIR_LOCK, _THEIR_PATIENCE = "tmp/memory-compaction.lock", timedelta(hours=1)
 _ROUNDS = 5
 _PAUSE = timedelta(hours=1)
 
@@ -63,12 +65,27 @@ def compact(desk: Desk, scope: Scope, *, force: bool = False, session: str | Non
     if not retention.groups(_selected(desk, document), document.placed):
         return _nothing(desk, shelf)
     with desk.files.claimed(root, LOCK) as ours:
-        if not ours:
+        if not ours or _is_held_elsewhere(desk, shelf):
             _log(desk, root, "compaction skipped", "compaction skipped: another one holds the lock")
             return _not_run(shelf, "lock", "lock held")
         if session is not None:
             append(desk, checkpoint(session), scope)
         return _run(desk, shelf)
+
+
+def _is_held_elsewhere(desk: Desk, shelf: Shelf) -> bool:
+    """Whether another program that keeps this journal is compacting it: it says so with a file beside MEMORY.md, which one that was
+    killed leaves behind."""
+    folder = shelf.memory.path.rpartition("/")[0]
+    place = Place(shelf.memory.base, f"{folder}/{_THEIR_LOCK}".lstrip("/"))
+    try:
+        stamp = desk.files.stamp(place)
+    except ByheartError:
+        return False
+    if not stamp:
+        return False
+    written = int(stamp.split(":")[1]) / 1e9
+    return abs(desk.clock().timestamp() - written) < _THEIR_PATIENCE.total_seconds()
 
 
 def is_over(desk: Desk, shelf: Shelf) -> bool:

@@ -76,7 +76,12 @@ def planned(
     asks = _Allowance(tools, now)
     due: list[tuple[Due, Listed]] = []
     present: dict[str, Listed] = {}
-    for listed in _once(tools.sessions.list(Which(), tools.settings.scanned_sessions)):
+    every = tools.sessions.list(Which(), tools.settings.scanned_sessions)
+    if len(every) >= tools.settings.scanned_sessions:
+        total = sum(each.sessions for each in tools.sessions.stats(Which()))
+        if total > len(every):
+            report.skip(Skip.BEYOND, total - len(every))
+    for listed in _once(every):
         thread = selection.thread_id(listed)
         present[thread] = listed
         if not only(listed.session.project or ""):
@@ -171,14 +176,30 @@ def extracted(
     return touched, missed
 
 
-def settled(tools: Tools, missed: Sequence[tuple[Due, Skip]], report: LearnReport, *, has_hands: bool) -> set[str]:
+def reported(texts: Sequence[str]) -> set[str]:
+    """The sessions that others who worked for us were at, as they tell; one that fell silent tells of none."""
+    found: set[str] = set()
+    for text in texts:
+        try:
+            told = json.loads(text)
+            found |= {str(each) for each in (*told["learnt"], *told["empty"])}
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def settled(
+    tools: Tools, missed: Sequence[tuple[Due, Skip]], report: LearnReport, by_hands: set[str] | None
+) -> set[str]:
     """Count the sessions that somebody else had: as ours where they worked for us. The projects that are behind now."""
-    known = tools.queue.revisions() if has_hands else {}
+    known = tools.queue.revisions() if by_hands is not None else {}
     touched: set[str] = set()
     threads: dict[str, set[str]] = {}
     for due, reason in missed:
-        if selection.without_mark(known.get(due.thread.id, "")) != selection.without_mark(due.revision):
+        is_done = selection.without_mark(known.get(due.thread.id, "")) == selection.without_mark(due.revision)
+        if not is_done or due.thread.id not in (by_hands or ()):
             report.skip(reason)
+            touched |= {due.thread.project} if is_done else set()
             continue
         project = due.thread.project
         touched.add(project)
@@ -215,6 +236,7 @@ def _one(tools: Tools, job: Job, due: Due, listed: Listed, report: LearnReport) 
         tools.queue.cited(due.thread.id, turns_cited, tools.clock())
     if kept is None:
         report.nothing += 1
+        report.empty.append(due.thread.id)
     else:
         report.learnt.append(due.thread.id)
     return True

@@ -11,12 +11,13 @@ from byheart.dialects.handbook import raw
 from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
 from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
 from byheart.domain.roots import Place
-from byheart.domain.values import dataclass, replace
+from byheart.domain.values import replace
 from byheart.flows import forget
 from byheart.flows.brief import addresses
-from byheart.flows.learning import accounts, extracting, inbox, publishing, shelf, taking_away, targets
+from byheart.flows.learning import accounts, extracting, inbox, indexed, publishing, shelf, taking_away, targets
 from byheart.flows.learning.asking import Asking
 from byheart.flows.learning.consolidating import Order, consolidate, forgotten_lines
+from byheart.flows.learning.wanted import Wanted as Wanted
 from byheart.flows.sessions import hiding
 from byheart.learners.offline.extracting import LEARNER
 from byheart.learners.offline.signals import FORGET
@@ -40,21 +41,6 @@ if TYPE_CHECKING:
 _WORTH_A_HAND = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a run is to do: by itself or for somebody who asked, for which projects, and whether only to show it."""
-
-    is_automatic: bool = False
-    projects: tuple[str, ...] = ()
-    most: int | None = None
-    dry: bool = False
-    forgets_gone: bool = False
-    # Only extract, as one of several that do; whoever started it does the rest.
-    is_hand: bool = False
-    # Sessions that their agent said have ended, by id or by file: nobody need wait to see whether they go on.
-    ended: frozenset[str] = frozenset()
-
-
 class Learning:
     """Learning of all projects on this machine. `is_gone` tells whether a transcript was taken away: None where nobody can
     say, since its whole folder is not there; `cleared_after`, after how many days an agent clears its transcripts away
@@ -70,7 +56,7 @@ class Learning:
         chosen: Callable[[str], bool],
         is_gone: Callable[[str], bool | None],
         cleared_after: Callable[[str], float | None],
-        crew: Callable[[int], Callable[[], None]] | None = None,
+        crew: Callable[[int], Callable[[], list[str]]] | None = None,
         models: Models | None = None,
     ) -> None:
         self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
@@ -123,9 +109,8 @@ class Learning:
                     self._revive()
                 hands = self._hands(plan, within.most, wanted)
                 touched, missed = extracting.extracted(tools, plan, within.most, report, progress)
-                if hands is not None:
-                    hands()
-                touched |= extracting.settled(tools, missed, report, has_hands=hands is not None)
+                by_hands = extracting.reported(hands()) if hands is not None else None
+                touched |= extracting.settled(tools, missed, report, by_hands)
                 if wanted.is_hand:
                     return report
                 gone = self._let_go(plan, wanted)
@@ -136,7 +121,7 @@ class Learning:
         report.seconds = round(time.monotonic() - began, 2)
         return report
 
-    def _hands(self, plan: extracting.Plan, most: int | None, wanted: Wanted) -> Callable[[], None] | None:
+    def _hands(self, plan: extracting.Plan, most: int | None, wanted: Wanted) -> Callable[[], list[str]] | None:
         """Others to learn with, where there is enough for several; waits for them when it is called."""
         due = len(plan.due) if most is None else 0
         count = min(self._settings.workers - 1, due // _WORTH_A_HAND)
@@ -371,7 +356,7 @@ class Learning:
     def _forgotten_as_asked(self, own: Shelf, question: Question) -> Receipt:
         hit, is_learnt = taking_away.meant(own, question.text.removeprefix(FORGET))
         if is_learnt:
-            taking_away.bury_line(own, self._queue, hit)
+            taking_away.rewritten(own, self._queue, taking_away.bury_line(own, hit))
             self._made_anew(own)
             receipt = taking_away.gone(hit.path, hit.id, (), line=hit.line)
         else:
@@ -474,14 +459,31 @@ class Learning:
     def forget(self, target: Target, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Take one thing away for good, whatever it is, and say where its words still stand and what is done about that."""
         own = self.shelf()
-        if target.learnt is None:
-            return taking_away.forget(own, self._sessions, target, scope, reason)
-        told = taking_away.bury_line(own, self._queue, target.learnt)
-        self._made_anew(own)
-        notes = taking_away.hidden(own, self._sessions, told)
-        return taking_away.gone(
-            target.learnt.path, target.learnt.id, ("it is not learnt again", *notes), line=target.learnt.line
-        )
+        receipt, told = taking_away.forget(own, self._sessions, target, scope, reason)
+        notes = [note for note in receipt.notes if note != forget.CANNOT_UNDO]
+        if target.turn is not None:
+            self._unlearn(target.turn[0])
+        else:
+            more, said = taking_away.hidden(own, self._sessions, told)
+            notes, told = [*notes, *more], [*told, *said]
+        self._clear(own, told)
+        return replace(receipt, notes=(*notes, forget.CANNOT_UNDO))
+
+    def _unlearn(self, session: str) -> None:
+        """Let go of what a session taught, of which a part was forgotten; the next run learns from the rest of it."""
+        for project in self._queue.projects():
+            found = [kept for kept in self._queue.extracts(project) if session in kept.written.thread.id]
+            if found:
+                self._queue.remove([kept.written.thread.id for kept in found])
+                with self._queue.working():
+                    self._consolidated(project, [(kept.written.thread.id, raw.file_of(kept.written)) for kept in found])
+
+    def _clear(self, own: Shelf, told: Sequence[str]) -> None:
+        """Have the handbook say none of this, where it did."""
+        changed = taking_away.rewritten(own, self._queue, told)
+        is_forgotten = forgotten_lines(own)
+        if changed or any(is_forgotten(hit.record.text) for hit in indexed.learnt(own.desk, own.root)):
+            self._made_anew(own)
 
     def _made_anew(self, own: Shelf) -> None:
         """Make a handbook without what was forgotten; where it cannot be written, that is told."""

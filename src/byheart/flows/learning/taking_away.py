@@ -12,7 +12,6 @@ from byheart.domain.handbook import MEMORY, RAW, ROLLOUTS, SKILLS
 from byheart.domain.records import Scope
 from byheart.domain.results import Receipt
 from byheart.domain.roots import Place
-from byheart.domain.values import replace
 from byheart.flows import forget as records
 from byheart.flows import ledger
 from byheart.flows.desk import NOTEBOOKS, every, hits
@@ -20,6 +19,7 @@ from byheart.flows.learning import inbox, indexed, publishing, shelf
 from byheart.flows.learning.asking import WORDING
 from byheart.policies import forgetting
 from byheart.text.likeness import content_words, normalised
+from byheart.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,9 +67,8 @@ def _archived(own: Shelf) -> list[str]:
     return [*found, whole] if files.size(own.place(whole)) is not None else found
 
 
-def bury_line(own: Shelf, queue: LearningQueue, line: Hit) -> list[str]:
-    """Make sure that a learnt line never comes back: tombstones first, then out of what the handbook is made from, and out of the
-    note that it is. All that was buried."""
+def bury_line(own: Shelf, line: Hit) -> list[str]:
+    """Make sure that a learnt line never comes back: tombstones first, then out of the note that it is. All that was buried."""
     text = line.record.text
     parts = signal_of(text)
     told = list(dict.fromkeys([text, indexed.essence(text), *([parts["default"], parts["quote"]] if parts else [])]))
@@ -78,17 +77,29 @@ def bury_line(own: Shelf, queue: LearningQueue, line: Hit) -> list[str]:
         ledger.bury(own.desk, own.root, forgetting.stone(salt, each, today, "forgotten in the handbook"))
     if "note" in line.record.tags:
         _out_of_note(own, line)
+    return told
+
+
+def rewritten(own: Shelf, queue: LearningQueue, told: Sequence[str]) -> bool:
+    """Take these things out of what the handbook is made from; whether anything of it said one."""
+    changed = False
     for kept in queue.extracts(own.project):
         raw_memory, summary = (_less(each, told) for each in (kept.written.raw_memory, kept.written.rollout_summary))
         if (raw_memory, summary) != (kept.written.raw_memory, kept.written.rollout_summary):
             queue.rewrite(kept.written.thread.id, raw_memory, summary)
-    return told
+            changed = True
+    return changed
 
 
-def forget(own: Shelf, sessions: Sessions, target: Target, scope: Scope | None, reason: str) -> Receipt:
-    """Forget anything but a learnt line, and say where its words still stand."""
+def forget(
+    own: Shelf, sessions: Sessions, target: Target, scope: Scope | None, reason: str
+) -> tuple[Receipt, list[str]]:
+    """Forget one thing where it stands; what it said, which may stand elsewhere, too."""
     told = [target.text]
-    if target.hit is not None:
+    if target.learnt is not None:
+        told = bury_line(own, target.learnt)
+        receipt = gone(target.learnt.path, target.learnt.id, ("it is not learnt again",), line=target.learnt.line)
+    elif target.hit is not None:
         receipt = records.forget(own.desk, target.hit.id, target.hit.scope, reason)
     elif target.question is not None:
         inbox.reject(own, target.question)
@@ -97,12 +108,11 @@ def forget(own: Shelf, sessions: Sessions, target: Target, scope: Scope | None, 
     elif target.prose is not None:
         receipt = _without_prose(own, target, reason)
     elif target.turn is not None:
-        return _without_turn(own, sessions, *target.turn)
+        receipt, told = _without_turn(own, sessions, *target.turn)
     else:
         receipt = records.forget(own.desk, target.text, scope, reason)
     own.desk.drop_briefs()
-    notes = [note for note in receipt.notes if note != records.CANNOT_UNDO]
-    return replace(receipt, notes=(*notes, *hidden(own, sessions, told), records.CANNOT_UNDO))
+    return receipt, told
 
 
 def _without_prose(own: Shelf, target: Target, reason: str) -> Receipt:
@@ -116,17 +126,18 @@ def _without_prose(own: Shelf, target: Target, reason: str) -> Receipt:
     return gone(str(line.place), line.id, (), line=line.line)
 
 
-def _without_turn(own: Shelf, sessions: Sessions, session: str, number: int) -> Receipt:
+def _without_turn(own: Shelf, sessions: Sessions, session: str, number: int) -> tuple[Receipt, list[str]]:
     listed = sessions.find(session)
     turn = next((each for each in sessions.turns(listed.session) if each.number == number), None)
     if turn is None:
         raise NothingFound(f"{session} has no turn {number}; byheart sessions show {session} lists them")
     texts = [part for part in (turn.text, turn.command or "", turn.output or "") if part.strip()]
-    _bury(own, [line for text in texts for line in text.split("\n")], "forgotten in a session")
+    lines = [line.strip() for text in texts for line in text.split("\n") if line.strip()]
+    said = [*lines, *(piece for line in lines for piece in sentences(line))]
+    _bury(own, said, "forgotten in a session")
     sessions.drop_session(listed.session)
-    own.desk.drop_briefs()
     note = "the agent's own transcript still has it; byheart does not tell it, and neither recall nor session search finds it"
-    return gone(listed.session.path, f"{session}#{number}", (note,))
+    return gone(listed.session.path, f"{session}#{number}", (note,)), said
 
 
 def _bury(own: Shelf, texts: Sequence[str], reason: str) -> None:
@@ -135,12 +146,14 @@ def _bury(own: Shelf, texts: Sequence[str], reason: str) -> None:
         ledger.bury(own.desk, own.root, forgetting.stone(salt, text, today, reason))
 
 
-def hidden(own: Shelf, sessions: Sessions, texts: Sequence[str]) -> list[str]:
-    """Keep words that agents' own transcripts still have out of every answer; which transcripts those are."""
+def hidden(own: Shelf, sessions: Sessions, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Keep words that agents' own transcripts still have out of every answer; which transcripts those are, and how they say it."""
     found: dict[str, str] = {}
+    said: list[str] = []
     for text in dict.fromkeys(each for each in texts if len(each) >= _WORTH_HIDING):
         places = sessions.saying(text)
         if places:
+            said += [piece for _, _, piece in places]
             _bury(own, [piece for _, _, piece in places], "stands in a session")
             found |= {
                 session.path: f"{session.agent} session {session.id[:12]}, turn {number}"
@@ -148,12 +161,11 @@ def hidden(own: Shelf, sessions: Sessions, texts: Sequence[str]) -> list[str]:
             }
             sessions.unread(text)
     if not found:
-        return []
+        return [], []
     names = "; ".join(f"{path} ({what})" for path, what in list(found.items())[:_NAMED])
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return [
-        f"the agent's own transcript still has the words: {names}{more}; byheart does not tell them, and neither recall nor session search finds them"
-    ]
+    note = f"the agent's own transcript still has the words: {names}{more}; byheart does not tell them, and neither recall nor session search finds them"
+    return [note], said
 
 
 def gone(path: str, handle: str, notes: tuple[str, ...], line: int | None = None) -> Receipt:

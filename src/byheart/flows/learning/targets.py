@@ -192,7 +192,9 @@ def _shown(own: Shelf) -> Iterator[tuple[str, str]]:
 def _nothing(own: Shelf, selector: str, scope: Scope | None) -> Target:
     documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
     known: Sequence[Hit] = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.desk, own.root)]
-    near = ranking.found(selector, known, _SHOWN)
-    told = "; ".join(f"{hit.address} {own.desk.scanner.redacted(hit.record.text)[:80]!r}" for hit in near)
+    near = {hit.id: hit for hit in ranking.found(selector, known, 2 * _SHOWN)}
+    told = "; ".join(
+        f"{hit.address} {own.desk.scanner.redacted(hit.record.text)[:160]!r}" for hit in list(near.values())[:_SHOWN]
+    )
     hint = f". Nearest: {told}" if told else ". byheart list and byheart brief show what there is"
     raise NothingFound(f"no line is named {selector!r}, nothing was changed{hint}")

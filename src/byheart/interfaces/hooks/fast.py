@@ -186,7 +186,7 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
         return ""
     delimiter = os.urandom(6).hex()
     text = assembling.rendered(head[0], chosen, len(out), delimiter, notes)
-    if call.session:
+    if call.session and not card.get("private"):
         cardfiles.keep_sent(
             call.home,
             call.client,
@@ -233,20 +233,35 @@ def _is_fresh(card: dict[str, Any], environment: dict[str, str]) -> bool:
 
 def noted(call: Call) -> None:
     """Note that a session ended, pauses or is about to be cut short; somebody will learn from it."""
-    cardfiles.note(
-        call.home,
-        {
-            "event": call.event,
-            "client": call.client,
-            "session": call.session,
-            "cwd": call.cwd,
-            "path": envelopes.words(call.told, "transcript_path", "transcriptPath"),
-            "at": int(time.time()),
-        },
-    )
+    path = envelopes.words(call.told, "transcript_path", "transcriptPath")
+    told = {
+        "event": call.event,
+        "client": call.client,
+        "session": call.session,
+        "cwd": call.cwd,
+        "path": path,
+        "at": int(time.time()),
+    }
+    if any(_is_odd(part) for name in ("cwd", "path", "session") for part in str(told[name]).split("/")):
+        # A name that is long and mixed may be a credential, and then it is written nowhere.
+        from byheart.interfaces.hooks import slow
+
+        told = {name: slow.clean(value) if isinstance(value, str) else value for name, value in told.items()}
+    cardfiles.note(call.home, told)
     card = cardfiles.read(call.home, cardfiles.folder_of(call.cwd))
     if call.event != envelopes.STOP:
         learn_now(call, card, at_once=True)
+
+
+def _is_odd(name: str) -> bool:
+    """Whether a name is none that people or programs give: long, of letters and digits, and not an id."""
+    return (
+        len(name) >= 20
+        and name.count("-") != 4
+        and not name.isalpha()
+        and any(map(str.isdigit, name))
+        and not name.endswith((".jsonl", ".json", ".md"))
+    )
 
 
 def learn_now(call: Call, card: dict[str, Any] | None, *, at_once: bool = False) -> None:

@@ -143,3 +143,10 @@ def safe(text: str) -> str:
     from byheart.wiring import redacted
 
     return defused(redacted(text), _LONGEST)
+
+
+def clean(text: str) -> str:
+    """A path or a name without secrets."""
+    from byheart.wiring import redacted
+
+    return redacted(text)

@@ -12,13 +12,14 @@ from byheart.domain.sessions import Which
 from byheart.flows.asking import Request
 from byheart.flows.desk import REPOSITORYS
 from byheart.interfaces import transcripts
+from byheart.policies.assembling import PARTLY
 from byheart.text.defusing import defused
 from byheart.wiring import Surroundings, open_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from byheart.domain.results import Hit, Receipt
+    from byheart.domain.results import Finding, Hit, Receipt
     from byheart.flows.learning.library import Learning
     from byheart.flows.sessions.library import Sessions
     from byheart.wiring import Opened
@@ -70,10 +71,19 @@ class MemoryTools:
         # One thing learnt in several sessions is one answer.
         once = {core_of(hit.record.text).casefold(): hit for hit in reversed(found.hits)}
         lines = [_hit(hit) for hit in found.hits if once.get(core_of(hit.record.text).casefold()) is hit][:limit]
+        wrong = self._silence(found.problems)
         if not lines:
-            raise NothingFound("Nothing in memory fits that.")
+            raise NothingFound(f"Nothing in memory fits that.{wrong}")
         sure = "" if found.is_sure else " Nothing surely fits; these come nearest."
-        return _told(f"{_DATA}{sure}", lines)
+        return _told(f"{_DATA}{sure}{wrong}", lines)
+
+    def _silence(self, problems: Sequence[Finding]) -> str:
+        """What a model has to know about an answer: that part of memory is missing from it, or all of it."""
+        from byheart.flows.brief.preparing import OFF, silence_of
+
+        if silence_of(self._opened.memory.desk):
+            return f" (byheart: {OFF})"
+        return f" {PARTLY}" if problems else ""
 
     def _remember_this(self, text: str, user_asked: bool = False, everywhere: bool = False) -> str:
         scope = Scope.GLOBAL if everywhere else None
@@ -211,8 +221,12 @@ def folder_of(roots: list[str], cwd: str) -> str:
 
     paths = []
     for each in roots:
-        parts = urlsplit(each)
-        path = os.path.realpath(unquote(parts.path)) if parts.scheme == "file" and parts.path else ""
+        try:
+            parts = urlsplit(each)
+            path = os.path.realpath(unquote(parts.path)) if parts.scheme == "file" and parts.path else ""
+        except ValueError:
+            # No address at all; there are others, or the folder that we were started in.
+            continue
         if path and os.path.isdir(path):
             paths.append(path)
     here = os.path.realpath(cwd)

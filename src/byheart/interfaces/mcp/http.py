@@ -10,6 +10,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +24,40 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 _LARGEST, _MOST_SESSIONS, _SECONDS = 8_000_000, 200, 30
 _ORIGIN = re.compile(r"https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
-_LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+_HOST = re.compile(
+    r"(?:127\.0\.0\.1|localhost|\[::1\]|::1)(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?",
+    re.IGNORECASE,
+)
 
 
 class Server(ThreadingHTTPServer):
-    """A server for one folder; every request is answered from memory opened anew, in the thread that it came in."""
+    """A server for one folder. What needs memory is done by one thread, which keeps it open: databases belong to a thread."""
 
     daemon_threads = True
+    # As many may knock at once without being turned away.
+    request_queue_size = 128
 
     def __init__(self, host: str, port: int, folder: str, token: str) -> None:
         self.folder, self.token = folder, token
         self.sessions: OrderedDict[str, None] = OrderedDict()
         self.lock = threading.Lock()
+        self._tools: MemoryTools | None = None
+        self._worker = ThreadPoolExecutor(max_workers=1)
         super().__init__((host, port), Exchange)
+
+    def answer(self, message: Message) -> Message | None:
+        """What a message is answered with."""
+        return self._worker.submit(lambda: protocol.answer(message, self._opened())).result()
+
+    def _opened(self) -> MemoryTools:
+        if self._tools is None:
+            self._tools = MemoryTools(self.folder, dict(os.environ))
+        return self._tools
+
+    def server_close(self) -> None:
+        """Stop listening, and let go of memory."""
+        super().server_close()
+        self._worker.shutdown(wait=False, cancel_futures=True)
 
     def begin(self) -> str:
         """A new session's id; the oldest goes where there are too many."""
@@ -93,7 +115,7 @@ class Exchange(BaseHTTPRequestHandler):
             self._refuse(404, "there is no such session; begin a new one")
             return
         found = guarded(
-            lambda: protocol.answer(message, MemoryTools(self.server.folder, dict(os.environ))),
+            lambda: self.server.answer(message),
             lambda text: protocol.error(message.get("id"), protocol.INTERNAL, text),
         )
         if found is None:
@@ -118,7 +140,7 @@ class Exchange(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if self.path.partition("?")[0] != PATH:
             self._refuse(404, f"{PATH} is the only address here")
-        elif [_host(each) in _LOOPBACK for each in self.headers.get_all("Host", [])] != [True]:
+        elif [bool(_HOST.fullmatch(each)) for each in self.headers.get_all("Host", [])] != [True]:
             self._refuse(421, "this server answers to loopback names alone")
         elif origin and not _ORIGIN.fullmatch(origin):
             self._refuse(403, "pages of other origins are not answered")
@@ -155,10 +177,3 @@ class Exchange(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
         """Nothing is logged: what is asked may be private."""
-
-
-def _host(netloc: str) -> str:
-    """A host without its port."""
-    if netloc.startswith("["):
-        return netloc.partition("]")[0] + "]"
-    return netloc.rpartition(":")[0] if netloc.count(":") == 1 else netloc

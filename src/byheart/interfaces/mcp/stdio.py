@@ -32,6 +32,7 @@ class Session:
         self._waiting: list[Message] = []
         self._there = threading.Condition()
         self._cancelled: set[object] = set()
+        self._doing: object = None
         self._has_roots = False
         self._located = threading.Event()
         self._located.set()
@@ -72,6 +73,8 @@ class Session:
             self._notice(message)
             if protocol.is_slow(message):
                 with self._there:
+                    # An id that was cancelled is free again once somebody asks under it.
+                    self._cancelled.discard(message.get("id"))
                     self._waiting.append(message)
                     self._there.notify()
                 return
@@ -93,7 +96,10 @@ class Session:
             self._located.clear()
             self._send({"jsonrpc": "2.0", "id": _ROOTS, "method": "roots/list"})
         elif method == "notifications/cancelled" and protocol.is_id(given.get("requestId")):
-            self._cancelled.add(given.get("requestId"))
+            with self._there:
+                # What was answered long ago cannot be cancelled, and need not be remembered.
+                if given.get("requestId") in (self._doing, *(each.get("id") for each in self._waiting)):
+                    self._cancelled.add(given.get("requestId"))
 
     def _told_roots(self, result: object) -> None:
         roots = result.get("roots") if isinstance(result, dict) else None
@@ -116,11 +122,14 @@ class Session:
                 if not self._waiting:
                     return
                 message = self._waiting.pop(0)
-            id_ = message.get("id")
-            if id_ in self._cancelled:
-                continue
-            found = self._done(message, id_)
-            if found is not None and id_ not in self._cancelled:
+                id_ = self._doing = message.get("id")
+                is_wanted = id_ not in self._cancelled
+            found = self._done(message, id_) if is_wanted else None
+            with self._there:
+                is_wanted = id_ not in self._cancelled
+                self._cancelled.discard(id_)
+                self._doing = None
+            if found is not None and is_wanted:
                 self._send(found)
 
     def _done(self, message: Message, id_: object) -> Message | None:

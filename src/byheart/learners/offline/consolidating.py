@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from byheart.domain.handbook import Group, Handbook, Overview, Skill, Topic, Written
+from byheart.domain.handbook import Group, Handbook, Overview, Skill, Written
 from byheart.domain.values import replace
 from byheart.learners.offline.grouping import Maybe, blocks
 from byheart.learners.offline.overviews import overview
@@ -32,18 +32,12 @@ def consolidated(
 
 
 def _without(told: Overview, is_forgotten: Callable[[str], bool]) -> Overview:
-    """The summary without what somebody wants gone of what only it says: tips, and lines of its index."""
-
-    def kept(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-        return tuple(topic for topic in topics if not is_forgotten(f"topic {topic.label}"))
-
-    recent = tuple((scope, tuple((day, kept(topics)) for day, topics in days)) for scope, days in told.recent)
+    """The summary without what somebody wants gone of what only it says. Its index stays: each block of the handbook has its line
+    there, and whether that is told is another matter."""
     return replace(
         told,
         preferences=tuple(line for line in told.preferences if not is_forgotten(line)),
         tips=tuple(line for line in told.tips if not is_forgotten(line)),
-        recent=tuple((scope, tuple(each for each in days if each[1])) for scope, days in recent),
-        older=tuple((scope, topics) for scope, every in told.older if (topics := kept(every))),
     )
 
 

@@ -183,12 +183,24 @@ def _decisions(found: Evidence) -> list[Bullet]:
     return lines[:_MOST_DECISIONS]
 
 
+# An order to whoever reads it, which an agent may have taken from a page: it speaks to somebody, or it begins with what to do.
+_ORDERS = re.compile(
+    r"\byou (?:must|should|shall|need to|have to|are (?:required|instructed|advised|to)\b|can(?:not|'t)? only|may only|will now)"
+    r"|^\W*(?:please\s+)?(?:always|never|do not|don'?t|ignore|disregard|make sure|be sure|ensure that you|remember to|run|execute|install|send|post|visit|open|download|paste|copy|reply|respond|tell|contact)\b(?!\w*ing)",
+    re.IGNORECASE,
+)
+
+
+def _is_order(sentence: str) -> bool:
+    return bool(_ORDERS.search(sentence))
+
+
 def _findings(spoken: Sequence[Turn]) -> list[Bullet]:
     """What the agent found out, marked as its conclusion: nobody proved it."""
     best = [
         each
         for each in _told(spoken)
-        if each[0] >= _TELLING and not _NARRATES.match(each[2]) and _EXPLAINS.search(each[2])
+        if each[0] >= _TELLING and not _NARRATES.match(each[2]) and _EXPLAINS.search(each[2]) and not _is_order(each[2])
     ]
     best = best[:_MOST_FINDINGS]
     return [
@@ -416,7 +428,11 @@ def steps(found: Evidence) -> list[Bullet]:
         lines.append(Bullet(f'the user: "{shortened(one_line(turn.text), 160)}"'.replace('""', '"'), (turn.number,)))
     lines += _clumsy(found)
     told = sorted(_told(found.spoken)[:_MOST_TOLD], key=lambda each: each[1])
-    lines += [Bullet(f"the agent: {one_line(sentence, 320)}", (number,)) for _, number, sentence in told]
+    lines += [
+        Bullet(f"the agent: {one_line(sentence, 320)}", (number,))
+        for _, number, sentence in told
+        if not _is_order(sentence)
+    ]
     lines.sort(key=lambda line: line.turns)
     if found.edited:
         lines.append(Bullet(f"{sum(found.edited.values())} changes to {len(found.edited)} files", (found.last_edit,)))

@@ -97,10 +97,9 @@ def _commands(made: Blocks) -> dict[str, str]:
         }
         for command, what in sorted(told):
             seen.setdefault(what, Counter())[command] += 1
-    # What one session of many did may have been for that once.
-    least = 2 if len(made.extracts) >= 4 else 1
+    # The best there is: what was told once is not taken back because others came that had nothing to do with it.
     best = {what: max(seen[what].items(), key=_generality) for what in _PURPOSES if what in seen}
-    return {command: what for what, (command, times) in best.items() if times >= least}
+    return {command: what for what, (command, _) in best.items()}
 
 
 def _generality(each: tuple[str, int]) -> tuple[float, int, str]:

@@ -59,7 +59,7 @@ def codex(around: Around, texts: Texts) -> Recipe:
     place = f"{around.project}/.codex" if around.project else folder
     events = wanted(around, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
     # Told how much it may be given, Codex hands all of it on.
-    extra = {"additionalContextLimit": 6000, "arguments": ("--tokens", "5000")}
+    extra = {"additionalContextLimit": around.tokens + 1000}
     command, *arguments = (*around.command, "mcp")
     lines = [
         "[mcp_servers.byheart]",

@@ -60,7 +60,7 @@ def codex(around: Around, texts: Callable[[str], str]) -> dict[str, str]:
         "hooks": "./hooks/hooks.json",
         "interface": {"displayName": "byheart", "shortDescription": _ABOUT},
     }
-    extra = {"additionalContextLimit": 6000, "arguments": ("--tokens", "5000")}
+    extra = {"additionalContextLimit": around.tokens + 1000}
     place = "plugins/byheart"
     return {
         ".agents/plugins/marketplace.json": _json(market),

@@ -10,6 +10,7 @@ import click
 from byheart.dialects.handbook.phrases import shortened
 from byheart.domain.errors import Refused
 from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli.commands.trusting import offer
 from byheart.interfaces.cli.progress import bar
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
@@ -54,6 +55,15 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
         if not click.confirm("Go on?", default=True, err=True):
             frame.say("Nothing was changed.")
             return 0
+    if found is not None and not asks and not yes and bool(found.agents or found.transcripts):
+        # Nobody is there to say yes.
+        if as_object:
+            frame.put({"survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts}})
+        else:
+            _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+        frame.note("Nothing was changed: there is no terminal to ask on. byheart init --yes does all of that")
+        return 0
+    offer(opened, asks=asks)
     ready = opened.memory.init(opened.in_repo if in_repo else None)
     if not as_object:
         _ready(ready, in_repo=in_repo)
@@ -73,7 +83,11 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
                 }
             )
         return 0
-    done = beginning.begin(around, connects=not no_install, learns=not no_learn, progress=bar)
+    try:
+        done = beginning.begin(around, connects=not no_install, learns=not no_learn, progress=bar)
+    except KeyboardInterrupt:
+        frame.note("\nStopped. No agent was connected; what was learnt so far is kept. Go on with: byheart init")
+        return 130
     if as_object:
         frame.put({"ready": ready, "connected": [{"agent": each.agent, "problem": each.problem, "notes": each.notes} for each in done.connected], "taken": done.taken, "learnt": done.report, "highlights": done.highlights, "brief": done.brief, "brief_of": done.brief_of, "problems": done.problems})  # fmt: skip
     else:

@@ -1,0 +1,75 @@
+"""Preferences of which only one can hold: the same choice, made twice and differently.
+
+Which things exclude each other cannot be seen from a sentence, so the common choices are listed; of what is not listed, two
+preferences exclude each other where one names the other as what it is not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from byheart.text.likeness import content_words
+
+# Choices that people make once: each line is one, and its parts exclude each other.
+_CHOICES = [
+    [frozenset(each.split("+")) for each in row.split()]
+    for row in """
+    tabs spaces
+    npm pnpm yarn bun
+    pip uv poetry pipenv conda
+    single+quotes double+quotes
+    camelcase snake_case kebab-case pascalcase
+    light dark
+    vim emacs nano helix
+    bash zsh fish
+    jest vitest mocha
+    pytest unittest
+    rebase merge squash
+    postgres mysql sqlite mariadb
+    black ruff yapf
+    eslint biome
+    webpack vite rollup esbuild
+    rest graphql grpc
+    celsius fahrenheit
+    metric imperial
+    docker podman
+    make just
+    github gitlab bitbucket
+    british american
+    concise verbose
+    short long
+    """.strip().splitlines()
+]
+_OVER = re.compile(
+    r"\b(?:over|instead of|rather than|not|never|and not|, not)\s+(?P<other>[\w.+#-]+(?:\s[\w.+#-]+)?)", re.IGNORECASE
+)
+_NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
+# Words that only say how it is meant.
+_PLAIN = frozenset("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme".split())  # fmt: skip
+
+
+def exclude(first: str, second: str) -> bool:
+    """Whether two preferences are two answers to one question."""
+    if bool(_NEGATED.search(_OVER.sub("", first))) != bool(_NEGATED.search(_OVER.sub("", second))):
+        return False
+    one, two = _chosen(first), _chosen(second)
+    for choice in _CHOICES:
+        mine = [part for part in choice if _has(one, part)]
+        theirs = [part for part in choice if _has(two, part)]
+        if len(mine) == len(theirs) == 1 and mine != theirs:
+            # About the same thing: tabs in Python and spaces in YAML go together.
+            return one - mine[0] - _PLAIN == two - theirs[0] - _PLAIN
+    return _names_other(first, two) or _names_other(second, one)
+
+
+def _chosen(text: str) -> frozenset[str]:
+    return frozenset(content_words(_OVER.sub("", text)))
+
+
+def _has(words: frozenset[str], part: frozenset[str]) -> bool:
+    return frozenset(word for each in part for word in content_words(each)[:1]) <= words
+
+
+def _names_other(text: str, other: frozenset[str]) -> bool:
+    found = _OVER.search(text)
+    return bool(found) and frozenset(content_words(found["other"])) == other - _PLAIN if found else False

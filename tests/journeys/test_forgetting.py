@@ -1,0 +1,219 @@
+"""One address for one line: whatever is shown can be forgotten by its address, its handle and its words, and nothing else goes."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from byheart.domain.errors import NothingFound
+from byheart.domain.records import Scope
+from byheart.flows.brief import gathering
+from byheart.flows.learning import indexed
+from tests.conftest import Cli
+from tests.learning.world import World, fixed
+
+WISHES = (
+    "From now on always use zirconium bolts in the oven door.",
+    "Always run the smoke tests before you push to main.",
+    "Never commit generated recipes to the repository.",
+    "We use pnpm for everything in the kitchen front end.",
+    "Please remember that deploys only happen on Tuesdays.",
+    "From now on write commit messages in the imperative mood.",
+)
+
+
+def told(world: World) -> list[tuple[str, str]]:
+    """Every line that a brief could show, with its address."""
+    own = world.door().shelf()
+    sections = [
+        gathering.profile(own.desk),
+        gathering.rules(own.desk),
+        *gathering.handbook(own),
+        gathering.journal(own.desk),
+    ]
+    return [(line.text, line.address) for section in sections for line in section.lines]
+
+
+def filled(folder: Path) -> World:
+    world = World(folder)
+    for number, wish in enumerate(WISHES[:4]):
+        world.session(("user", f"Mend the oven part {number}. {wish}"), *fixed(f"Error: bell {number} broken"))
+    world.learn()
+    world.bench.remember("I prefer tabs")
+    world.bench.remember("never push on Fridays")
+    world.bench.memory.journal().append({"category": "decision", "text": "Chose Postgres over SQLite for the queue"})
+    return world
+
+
+@pytest.mark.parametrize("by", ["address", "handle", "words", "line"])
+def test_every_line_of_a_brief_is_forgotten_by_what_it_shows(tmp_path: Path, by: str) -> None:
+    world = filled(tmp_path)
+    for text, address in told(world):
+        before = dict(told(world))
+        if text not in before:
+            continue
+        selector = {
+            "address": address,
+            "handle": address.rpartition("#")[2],
+            "words": text,
+            "line": f"- {text} [{address}]",
+        }[by]
+        door = world.door()
+        door.forget(door.target(selector))
+        after = told(world)
+        assert address not in [each for _, each in after], (by, text)
+        lost = {each for each in before.values() if each != address} - {each for _, each in after}
+        assert not lost, (by, text, [line for line, each in before.items() if each in lost])
+
+
+def test_address_names_its_line_or_none_after_more_was_learnt(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    before = told(world)
+    for number, wish in enumerate(WISHES[4:], 50):
+        world.session(
+            ("user", f"Another thing. {wish}"),
+            *fixed("Error: lamp broken"),
+            began=f"2026-05-1{number - 50}T10:00:00",
+            number=number,
+        )
+    world.learn()
+    own = world.door().shelf()
+    for text, address in before:
+        if "memory://root#" not in address:
+            continue
+        named = [hit for hit in indexed.learnt(own.desk, own.root) if f"#{hit.id}" in address]
+        for hit in named:
+            words = set(re.findall(r"\w{4,}", hit.record.text.casefold()))
+            assert words & set(re.findall(r"\w{4,}", text.casefold())), (text, hit.record.text)
+
+
+def test_unknown_name_changes_nothing_and_tells_the_nearest(tmp_path: Path, cli: Cli) -> None:
+    world = filled(tmp_path)
+    before = world.text("memory_summary.md")
+    for selector in (
+        "memory://root#h0000000",
+        "memory://root#9",
+        "h1234567",
+        "always use zirconium nuts",
+        "memory://profile#deadbeef",
+    ):
+        with pytest.raises(NothingFound) as error:
+            world.door().target(selector)
+        assert "nothing was changed" in str(error.value)
+    with pytest.raises(NothingFound, match="zirconium bolts"):
+        world.door().target("always use zirconium nuts")
+    assert world.text("memory_summary.md") == before
+
+
+def test_forgotten_wish_is_in_no_answer_and_the_transcript_is_named(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    door = world.door()
+    address = next(address for text, address in told(world) if "zirconium" in text)
+    receipt = door.forget(door.target(address))
+    said = " ".join(receipt.notes)
+    assert "transcript still has the words" in said and ".jsonl" in said and "neither recall nor session search" in said
+    assert world.holding("zirconium") == []
+    world.learn()
+    assert world.holding("zirconium") == []
+    # An index that is made anew reads the transcript again, and still does not show it.
+    for path in Path(world.bench.home, "state").glob("index.db*"):
+        path.unlink()
+    world.learn()
+    assert world.holding("zirconium") == []
+
+
+def test_preference_of_the_notebook_leaves_session_search_too(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend it. Remember that I prefer quagga striped tests."), *fixed())
+    world.learn()
+    world.bench.remember("I prefer quagga striped tests.")
+    door = world.door()
+    door.forget(door.target("I prefer quagga striped tests"))
+    world.door()
+    assert world.holding("quagga") == []
+
+
+def test_inbox_item_note_and_prose_can_be_forgotten(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    notes = world.folder / "extensions/ad_hoc/notes"
+    notes.mkdir(parents=True, exist_ok=True)
+    (notes / "2026-05-24T10-00-00-mine.md").write_text(
+        "- The staging kitchen is called Alpha.\n- The second note stays here.\n", encoding="utf-8"
+    )
+    journal = Path(world.bench.path("journal"))
+    (journal.parent / "USER.md").write_text("Likes rye bread.\nLikes strong coffee.\n", encoding="utf-8")
+    world.learn()
+    door = world.door()
+    door.forget(door.target(next(address for text, address in told(world) if "Alpha" in text)))
+    assert "Alpha" not in (notes / "2026-05-24T10-00-00-mine.md").read_text(encoding="utf-8")
+    assert "second note stays" in (notes / "2026-05-24T10-00-00-mine.md").read_text(encoding="utf-8")
+    door.forget(door.target(next(address for text, address in told(world) if "rye bread" in text)))
+    assert (journal.parent / "USER.md").read_text(encoding="utf-8") == "Likes strong coffee.\n"
+    assert world.holding("rye bread") == []
+
+
+def test_session_turn_is_forgotten_by_its_address(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    name = world.session(("user", "The walrus plan is in the attic.\nMend the oven."), *fixed())
+    world.learn()
+    door = world.door()
+    door.forget(door.target(f"claude-code:{name}#1"))
+    world.door()
+    assert b"walrus" not in b"".join(
+        path.read_bytes() for path in Path(world.bench.home, "state").rglob("*") if path.is_file()
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_learning_showing_and_forgetting_at_random_loses_nothing_else(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    world = World(tmp_path)
+    left = list(WISHES)
+    dice.shuffle(left)
+    gone: set[str] = set()
+    for step in range(7):
+        if left and dice.random() < 0.6:
+            wish = left.pop()
+            world.session(
+                ("user", f"Task {step}. {wish}"),
+                *fixed(f"Error: part {step} broken"),
+                began=f"2026-05-0{step + 1}T10:00:00",
+            )
+            world.learn()
+        elif dice.random() < 0.4:
+            world.bench.remember(f"I prefer flavour{step} over everything")
+        shown = told(world)
+        if not shown or dice.random() < 0.4:
+            continue
+        text, address = dice.choice(shown)
+        selector = dice.choice((address, address.rpartition("#")[2], text))
+        door = world.door()
+        door.forget(door.target(selector))
+        gone.add(address)
+        after = {each for _, each in told(world)}
+        assert address not in after
+        assert {each for _, each in shown} - {address} <= after, (
+            text,
+            [line for line, each in shown if each not in after],
+        )
+    assert not gone & {each for _, each in told(world)}
+
+
+@pytest.mark.parametrize("command", [["brief"], ["list"], ["recall", "tabs"]])
+def test_command_line_forgets_what_it_shows(tmp_path: Path, cli: Cli, command: list[str]) -> None:
+    assert cli("remember", "I prefer tabs").code == 0
+    shown = next(line for line in cli(*command).out.splitlines() if "tabs" in line)
+    done = cli("forget", "I prefer tabs", "--yes")
+    assert done.code == 0 and shown
+    assert "tabs" not in cli(*command).out
+
+
+def test_forget_works_while_memory_is_switched_off(cli: Cli) -> None:
+    cli("remember", "I prefer tabs")
+    cli("settings", "enabled", "off")
+    assert cli("forget", "I prefer tabs", "--yes").code == 0
+    assert cli("--set", "memory.enabled=false", "forget", "nothing like it", "--yes").code == 1
+    assert Scope.LOCAL
