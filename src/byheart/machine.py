@@ -12,12 +12,14 @@ from byheart import config as settings
 from byheart import trusted
 from byheart.adapters.files.disk import DiskFiles
 from byheart.config import Carried
-from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unwanted
+from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unnatural, Unwanted
+from byheart.domain.errors import Environment as EnvironmentProblem
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Root
 from byheart.wiring import Opened, Surroundings, minds, models, place_of
 
 if TYPE_CHECKING:
+    from byheart.adapters.index.sqlite import SqliteIndex
     from byheart.adapters.schedulers import Job, Scheduler
     from byheart.domain.experiences import Learnt
     from byheart.domain.ports import Scanner
@@ -71,7 +73,6 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
     from functools import cache
 
     from byheart.adapters import projects
-    from byheart.adapters.index.sqlite import SqliteIndex
     from byheart.adapters.scanners.scanner import RuleScanner
     from byheart.adapters.sources.places import Machine
     from byheart.adapters.sources.registry import sources
@@ -83,7 +84,7 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
     config, home = opened.config, opened.home
     if not config.flag("memory.enabled") and not even_off:
         raise Unwanted("memory is switched off, so no transcript is read; set memory.enabled to true")
-    index = SqliteIndex(os.path.join(home, "state", "index.db"))
+    index = _index(home, even_broken=even_off)
     folders = dict.fromkeys([opened.project.folder, *known_folders(home), *index.folders()])
     chosen = tuple(around.expanded(each) for each in config.text("sessions.folders").split(os.pathsep) if each.strip())
     machine = Machine(
@@ -125,11 +126,25 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
     return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
 
 
+def _index(home: str, *, even_broken: bool) -> SqliteIndex:
+    """The index. Who wants something forgotten need not mend it first: it is made anew without that."""
+    from byheart.adapters.index.sqlite import SqliteIndex
+
+    found = SqliteIndex(os.path.join(home, "state", "index.db"))
+    if even_broken:
+        try:
+            found.folders()
+        except (EnvironmentProblem, Unnatural):
+            return SqliteIndex(":memory:")
+    return found
+
+
 def learning(
     opened: Opened, around: Surroundings, every: Sessions | None = None, *, even_off: bool = False
 ) -> Learning:
     """Learning of all projects. Raises Unwanted while memory is switched off, but for who wants something forgotten."""
     from byheart.adapters.queue.sqlite import SqliteQueue
+    from byheart.adapters.sources import clearing
     from byheart.flows.learning.library import Learning
 
     config = opened.config
@@ -141,8 +156,8 @@ def learning(
         queue,
         config.learning,
         lambda name: config.origins[f"learning.{name}"] != "default",
-        _is_gone,
-        lambda agent: _cleared_after(agent, around),
+        clearing.is_gone,
+        lambda agent: clearing.cleared_after(agent, around.environment, around.expanded("~")),
         lambda count: _crew(around, count),
         models(around, config, opened.home),
     )
@@ -160,40 +175,6 @@ def _crew(around: Surroundings, count: int) -> Callable[[], list[str]]:
 def has_handbook(opened: Opened) -> bool:
     """Whether something was learnt of the project we stand in."""
     return os.path.exists(os.path.join(opened.home, "projects", opened.project.id, "handbook", "MEMORY.md"))
-
-
-def _is_gone(path: str) -> bool | None:
-    """Whether a transcript was taken away; None where its folder is not there either, as on a disk that is not mounted."""
-    plain = path.partition("#")[0]
-    if not plain or os.path.lexists(plain):
-        return False
-    above = os.path.dirname(plain)
-    return True if os.path.isdir(above) or os.path.isdir(os.path.dirname(above)) else None
-
-
-def _cleared_after(agent: str, around: Surroundings) -> float | None:
-    """After how many days an agent clears its transcripts away by itself; None where it does not."""
-    if agent == "claude-code":
-        folder = around.environment.get("CLAUDE_CONFIG_DIR") or around.expanded("~/.claude")
-        found = _setting(os.path.join(folder, "settings.json"), "cleanupPeriodDays")
-        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else 30.0
-    if agent == "gemini":
-        kept = _setting(around.expanded("~/.gemini/settings.json"), "general", "sessionRetention", "maxAge")
-        days = str(kept).removesuffix("d") if kept else "30"
-        return float(days) if days.isdigit() else 30.0
-    return None
-
-
-def _setting(path: str, *keys: str) -> Any:
-    """A setting in another program's JSON file; None where it cannot be told."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            found: Any = json.loads(stream.read(_MOST * 16))
-    except (OSError, ValueError):
-        return None
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
 
 
 def learnt_of(opened: Opened, around: Surroundings) -> Sequence[Learnt]:

@@ -70,8 +70,9 @@ def test_narrow_channels_get_no_more_than_they_hand_on(bench: Bench, cli: Cli) -
         client: len(context(hook(bench, "session-start", client)[1]))
         for client in ("claude-code", "codex", "gemini-cli")
     }
-    assert 7_000 < sizes["claude-code"] <= 9_500 and sizes["codex"] <= 9_500
-    assert sizes["gemini-cli"] > 9_500
+    assert 7_000 < sizes["claude-code"] <= 9_500
+    # Codex is told how much it may be given, and hands all of it on.
+    assert sizes["codex"] > 9_500 and sizes["gemini-cli"] > 9_500
     wide = context(hook(bench, "session-start", "codex", "--tokens", "5000")[1])
     assert len(wide) > 9_500
 

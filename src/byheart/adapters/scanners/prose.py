@@ -223,33 +223,106 @@ def _credentials(value: str, match: str, before: str) -> bool:
     return len(value) >= 6 and mixed and not _is_speech(value) and not re.fullmatch(r"[a-z]+\d{1,2}|\d+[a-z]+", value)  # fmt: skip
 
 
+# Words that stand in every text that a rule could speak of; a text without them is not looked through.
+_PASSWORD_HINTS = (
+    "pass",
+    "pwd",
+    "pw",
+    "pin ",
+    "pin:",
+    "pin-",
+    "pincode",
+    "kennwort",
+    "mdp",
+    "phrase",
+    "code secret",
+    "zugangscode",
+    "contrase",
+    "frase",
+    "senha",
+    "palavra",
+    "парол",
+    "Парол",
+    "ПАРОЛ",
+    "кодов",
+    "пин",
+    "ПИН",
+    "密",
+    "口令",
+    "パス",
+    "暗証",
+    "合言",
+)
+_KEY_HINTS = (
+    "key",
+    "token",
+    "secret",
+    "cred",
+    "schl",
+    "geheim",
+    "wiederher",
+    "zugang",
+    "clé",
+    "CLÉ",
+    "Clé",
+    "cle",
+    "jeton",
+    "code",
+    "identif",
+    "clave",
+    "llave",
+    "digo de",
+    "chave",
+    "segredo",
+    "ключ",
+    "Ключ",
+    "КЛЮЧ",
+    "токен",
+    "Токен",
+    "секрет",
+    "Секрет",
+    "код восст",
+    "密",
+    "秘",
+    "令牌",
+    "凭证",
+    "憑證",
+    "恢复码",
+    "激活码",
+    "许可证",
+    "キー",
+    "トークン",
+    "シークレット",
+    "鍵",
+    "リカバリ",
+)
+_LOGIN_HINTS = (
+    "cred",
+    "login",
+    "log in",
+    "sign in",
+    "anmelden",
+    "connex",
+    "connect",
+    "acceso",
+    "sesi",
+    "entrar",
+    "логин",
+    "войти",
+    "登录",
+    "ログイン",
+)
+_IN_QUOTES = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
+_THEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
+
+
 def prose_rules() -> list[Rule]:
     """The rules for what is told in words."""
-    passwords = ("pass", "pwd", "pw", "pin ", "pin:", "pin-", "pincode", "kennwort", "mdp", "phrase", "code secret", "zugangscode", "contrase", "frase", "senha", "palavra", "парол", "Парол", "ПАРОЛ", "кодов", "пин", "ПИН", "密", "口令", "パス", "暗証", "合言")  # fmt: skip
-    keys = ("key", "token", "secret", "cred", "schl", "geheim", "wiederher", "zugang", "clé", "CLÉ", "Clé", "cle", "jeton", "code", "identif", "clave", "llave", "digo de", "chave", "segredo", "ключ", "Ключ", "КЛЮЧ", "токен", "Токен", "секрет", "Секрет", "код восст", "密", "秘", "令牌", "凭证", "憑證", "恢复码", "激活码", "许可证", "キー", "トークン", "シークレット", "鍵", "リカバリ")  # fmt: skip
-    told = (
-        "cred",
-        "login",
-        "log in",
-        "sign in",
-        "anmelden",
-        "connex",
-        "connect",
-        "acceso",
-        "sesi",
-        "entrar",
-        "логин",
-        "войти",
-        "登录",
-        "ログイン",
-    )
-    quoted = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
-    between = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
     return [
         Rule(
             name="password-in-prose",
             pattern=rf"(?i)(?:{_PASSWORDS}){_BETWEEN}{_WORDY}",
-            hints=passwords,
+            hints=_PASSWORD_HINTS,
             group=1,
             accept=_told_password,
             is_wordy=True,
@@ -257,8 +330,8 @@ def prose_rules() -> list[Rule]:
         ),
         Rule(
             name="passphrase-in-prose",
-            pattern=rf"(?i)(?:{_PASSWORDS}){between}{quoted}",
-            hints=passwords,
+            pattern=rf"(?i)(?:{_PASSWORDS}){_THEN}{_IN_QUOTES}",
+            hints=_PASSWORD_HINTS,
             group=-1,
             accept=_told_phrase,
             is_wordy=True,
@@ -267,7 +340,7 @@ def prose_rules() -> list[Rule]:
         Rule(
             name="key-in-prose",
             pattern=rf"(?i)(?:{_KEYS}){_BETWEEN}{_NUMBERED}",
-            hints=keys,
+            hints=_KEY_HINTS,
             group=1,
             accept=_told_key,
             trims=b".,;:!?",
@@ -277,7 +350,7 @@ def prose_rules() -> list[Rule]:
         Rule(
             name="key-near-its-name",
             pattern=rf"(?i)(?:{_NAMED})[^\n.!?;]*?[\s\"'`=:(]([A-Za-z0-9+/_=\-]{{16,}})",
-            hints=(*passwords, *keys),
+            hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
             group=1,
             accept=_random,
             trims=b".,;:!?",
@@ -287,7 +360,7 @@ def prose_rules() -> list[Rule]:
         Rule(
             name="credentials-in-prose",
             pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in|sign in|anmelden|connexion|acceso|entrar)\b[^\n.;]{0,24}?\s[\w.@\-]{2,40}\s{0,3}(?:/|:|\band|\bund|\bet|\by|,)\s{0,3}["'`]?([!#-&+-:=?-_a-z|~]{6,80})""",
-            hints=told,
+            hints=_LOGIN_HINTS,
             group=1,
             accept=_credentials,
             is_wordy=True,

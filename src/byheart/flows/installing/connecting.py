@@ -41,10 +41,6 @@ class Connections:
     def planned(self, recipe: Recipe, scope: str) -> Installed:
         """What connecting would change. Raises nothing: what is in the way is told."""
         done = Installed(agent=recipe.agent, scope=scope, notes=list(recipe.notes))
-        if not recipe.pieces:
-            # Nothing is written, so nothing is connected.
-            done.problem, done.notes = "; ".join(recipe.notes) or "there is nothing to write", []
-            return done
         known = self.record().get(f"{recipe.agent} {scope}", {}).get("files", {})
         for path, pieces in _by_file(recipe).items():
             try:
@@ -90,7 +86,8 @@ class Connections:
         """Put everything in, or nothing: what was written before something went wrong is taken back."""
         for attempt in range(_TRIES):
             done = self.planned(recipe, scope)
-            if done.problem:
+            if done.problem or not recipe.pieces:
+                # Nothing is written, so nothing is connected.
                 return done
             written: list[FileChange] = []
             made = [{"folders": self._missing_folders(change.path)} for change in done.changes]

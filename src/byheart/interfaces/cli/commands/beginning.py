@@ -55,14 +55,8 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
         if not click.confirm("Go on?", default=True, err=True):
             frame.say("Nothing was changed.")
             return 0
-    if found is not None and not asks and not yes and bool(found.agents or found.transcripts):
-        # Nobody is there to say yes.
-        if as_object:
-            frame.put({"survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts}})
-        else:
-            _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
-        frame.note("Nothing was changed: there is no terminal to ask on. byheart init --yes does all of that")
-        return 0
+    if found is not None and not asks and not yes and (found.agents or found.transcripts):
+        return _unasked(found, opened, as_object, no_install=no_install, no_learn=no_learn)
     offer(opened, asks=asks)
     ready = opened.memory.init(opened.in_repo if in_repo else None)
     if not as_object:
@@ -93,6 +87,16 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
     else:
         _begun(done, opened)
     return 4 if done.problems else 0
+
+
+def _unasked(found: Survey, opened: Opened, as_object: bool, *, no_install: bool, no_learn: bool) -> int:
+    """What would be done, where nobody is there to say yes to it."""
+    if as_object:
+        frame.put({"survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts}})
+    else:
+        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+    frame.note("Nothing was changed: there is no terminal to ask on. byheart init --yes does all of that")
+    return 0
 
 
 def _ready(ready: Ready, *, in_repo: bool) -> None:

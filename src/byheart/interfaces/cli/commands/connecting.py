@@ -206,7 +206,8 @@ def _told(each: Installed, *, dry_run: bool, verb: str) -> None:
         frame.note(f"byheart: {each.agent}: {visible(each.problem)}")
     else:
         state = f"would be {verb}" if dry_run else verb
-        frame.say(f"{each.agent}: {state if changed else f'{verb} already'} ({each.scope})")
+        told = state if changed else f"{verb} already" if each.changes else f"not {verb}"
+        frame.say(f"{each.agent}: {told} ({each.scope})")
     for change in changed if not each.problem else ():
         frame.say(f"  {_manner(change)}: {visible(change.path)}: {'; '.join(dict.fromkeys(change.whys))}")
         if dry_run:
