@@ -12,7 +12,7 @@ from byheart.text.likeness import content_words
 
 # Choices that people make once: each line is one, and its parts exclude each other.
 _CHOICES = [
-    [frozenset(each.split("+")) for each in row.split()]
+    [frozenset(word for part in each.split("+") for word in content_words(part)[:1]) for each in row.split()]
     for row in """
     tabs spaces
     npm pnpm yarn bun
@@ -45,7 +45,7 @@ _OVER = re.compile(
 )
 _NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
 # Words that only say how it is meant.
-_PLAIN = frozenset("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme".split())  # fmt: skip
+_PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme"))  # fmt: skip
 
 
 def exclude(first: str, second: str) -> bool:
@@ -54,8 +54,8 @@ def exclude(first: str, second: str) -> bool:
         return False
     one, two = _chosen(first), _chosen(second)
     for choice in _CHOICES:
-        mine = [part for part in choice if _has(one, part)]
-        theirs = [part for part in choice if _has(two, part)]
+        mine = [part for part in choice if part <= one]
+        theirs = [part for part in choice if part <= two]
         if len(mine) == len(theirs) == 1 and mine != theirs:
             # About the same thing: tabs in Python and spaces in YAML go together.
             return one - mine[0] - _PLAIN == two - theirs[0] - _PLAIN
@@ -64,10 +64,6 @@ def exclude(first: str, second: str) -> bool:
 
 def _chosen(text: str) -> frozenset[str]:
     return frozenset(content_words(_OVER.sub("", text)))
-
-
-def _has(words: frozenset[str], part: frozenset[str]) -> bool:
-    return frozenset(word for each in part for word in content_words(each)[:1]) <= words
 
 
 def _names_other(text: str, other: frozenset[str]) -> bool:
