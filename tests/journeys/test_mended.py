@@ -19,8 +19,8 @@ from byheart.domain.recall import NoModel
 from byheart.domain.records import Confidence
 from byheart.flows.asking import Request
 from byheart.policies import alternatives, capture, remarks
-from byheart.text.sentences import sentences
 from byheart.testing import Bench
+from byheart.text.sentences import sentences
 from tests.brief.kit import context, hook
 from tests.conftest import Cli
 from tests.learning.world import World, fixed
@@ -77,7 +77,7 @@ def test_embeddings_key_is_not_handed_on_by_a_redirect() -> None:
             self.send_response(200)
             self.end_headers()
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815
 
         def log_message(self, *_: object) -> None: ...
 
@@ -89,7 +89,7 @@ def test_embeddings_key_is_not_handed_on_by_a_redirect() -> None:
             self.send_header("Location", f"http://127.0.0.1:{thief.server_port}/embeddings")
             self.end_headers()
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815
 
     door = http.server.HTTPServer(("127.0.0.1", 0), Door)
     for each in (thief, door):
@@ -237,7 +237,8 @@ def test_init_that_is_stopped_leaves_no_agent_connected(bench: Bench, monkeypatc
 
     for name in (".claude", ".codex", ".gemini"):
         Path(bench.folder, name).mkdir()
-    real, done = agents.install, []
+    real = agents.install
+    done: list[int] = []
 
     def stopped(*given: object, **more: object) -> object:
         if len(done) == 1 and not more.get("dry"):
@@ -451,10 +452,13 @@ def test_git_folder_that_is_a_link_has_no_others_memory(bench: Bench, cli: Cli, 
 
 def test_journal_that_is_full_takes_nothing_more(bench: Bench) -> None:
     small = Bench(bench.folder, flags=("journal.file_bytes=10000",))
+    store = small.memory.journal()
+    path = Path(store.append({"text": "the first"}).path)
+    while path.stat().st_size < 9_600:
+        store.append({"text": "one note of many that fill the file"})
     with pytest.raises(Refused, match="file_bytes"):
-        for number in range(200):
-            small.memory.journal().append({"text": f"note number {number} of many that fill the file"})
-    assert small.memory.journal().read_all()
+        store.append({"text": "one more " * 60})
+    assert store.read_all()
 
 
 def test_token_in_a_folders_name_is_kept_nowhere(bench: Bench, tmp_path: Path) -> None:
@@ -487,12 +491,10 @@ def test_refused_install_leaves_no_folder(bench: Bench, cli: Cli) -> None:
 
 def test_remembering_and_forgetting_agree_while_memory_is_off(bench: Bench, cli: Cli) -> None:
     cli("settings", "enabled", "off")
-    call = lambda name, **given: {
-        "jsonrpc": "2.0",
-        "id": name,
-        "method": "tools/call",
-        "params": {"name": name, "arguments": given},
-    }  # noqa: E731
+
+    def call(name: str, **given: object) -> dict[str, object]:
+        return {"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments": given}}
+
     told = {
         each["id"]: each["result"]
         for each in speak(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FOUR = r"[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_\-]"
 _BASE64 = rf"(?:{_FOUR}(?:\r?\n[ \t]{{0,8}}|\\r\\n|\\n)?){{6,}}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}"
 _HEX = r"(?:[2-7][0-9a-fA-F]|0[aAdD9]){16,}"
-_NULS = re.compile(rb"[!-~]\x00[!-~]\x00[!-~]\x00|\x00[!-~]\x00[!-~]\x00[!-~]|(?:[!-~]\\u0000){3}|(?:[!-~]\\x00){3}")
+NULS = r"(?:[!-~]\x00){3}|(?:\x00[!-~]){3}|(?:[!-~]\\u0000){3}|(?:[!-~]\\x00){3}"
 _NUL = re.compile(rb"\x00|\\u0000|\\x00")
 _BREAK = re.compile(rb"[ \t]*\\?\r?\n[ \t]*|\\r\\n|\\n")
 _REST = re.compile(rb"[A-Za-z0-9+/=_.\-]{4,}")
@@ -69,11 +69,11 @@ def _base64(packed: bytes) -> bytes:
         return b""
 
 
-def wide(content: bytes) -> Iterator[Disguise]:
+def wide(content: bytes, pattern: Any) -> Iterator[Disguise]:
     """Text of two bytes a letter that was read as if it had one."""
     # Texts that are looked through together stand between such signs themselves.
     is_wide = content.count(b"\x00") > content.count(b"\n\x00\n") or b"u0000" in content or b"\\x00" in content
-    if not is_wide or not _NULS.search(content):
+    if not is_wide or not pattern.search(content):
         return
     clear, last = bytearray(), 0
     places: list[tuple[int, int]] = []

@@ -108,6 +108,7 @@ class Engine:
         self._all = rules
         self._rules = [rule for rule in rules if not (rule.is_wordy and words)]
         self._wordy = [rule for rule in rules if rule.is_wordy and words]
+        self._any = "|".join(f"(?:{rule.pattern})" for rule in self._wordy)
         self._hints: Any = None
         self._by_hint: list[int] = []
         # Rules whose hints occur in nearly every text: they are asked for together before each runs by itself.
@@ -156,7 +157,9 @@ class Engine:
             for start, end in stretches:
                 places.append(at)
                 at += end - start + len(_BETWEEN)
-            for rule, begin, stop in self._run(self._wordy, text, 0):
+            # Most of what is announced comes to nothing, which one pass tells.
+            wanted = self._wordy if compiled(self._any).search(text) is not None else []
+            for rule, begin, stop in self._run(wanted, text, 0):
                 number = bisect_right(places, begin) - 1
                 start, end = stretches[number]
                 shift = start - places[number]

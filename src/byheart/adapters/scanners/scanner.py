@@ -50,7 +50,7 @@ class _Secrets:
             for inner, _, _ in self._engine.matches(found.clear):
                 yield inner, found.start, found.end
                 break
-        for found in (*disguises.wide(content), *disguises.broken(content, compiled(self._parted))):
+        for found in (*disguises.wide(content, compiled(disguises.NULS)), *disguises.broken(content, compiled(self._parted))):
             for rule, start, end in self._engine.matches(found.clear):
                 first, last = found.place(start), found.place(end - 1) + 1
                 if last - first > end - start:
