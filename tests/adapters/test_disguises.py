@@ -94,3 +94,54 @@ def test_hashes_ids_and_pictures_are_no_disguise() -> None:
     raw = bytes(rng.randrange(256) for _ in range(3_000))
     text = f"{raw.hex()}\n{base64.b64encode(raw).decode()}\nsrc/components/authentication/middleware/session_controller.py\n{raw[:20].hex()}"
     assert SCANNER.redacted(text) == text
+
+
+NEXT = [
+    "DEBUG=true",
+    "hello world",
+    "SLACK_TOKEN=abc",
+    "other: plain",
+    "    indented words",
+    "- item",
+    "# Title",
+    "npm install",
+]
+
+
+@pytest.mark.parametrize("following", NEXT)
+@pytest.mark.parametrize("name", ["github-token", "stripe-key", "anthropic-key", "age-secret-key", "sendgrid-key"])
+def test_next_line_is_not_swallowed(name: str, following: str) -> None:
+    assert SCANNER.redacted(f"SETTING={TOKENS[name]}\n{following}\n").endswith(f"]\n{following}\n")
+
+
+HARMLESS = [
+    "tests/test_password.py::test_hash_roundtrip PASSED",
+    "UPDATE users SET password = crypt($1, gen_salt('bf'))",
+    "CREATE USER app WITH PASSWORD :'app_password';",
+    'password = input("Enter your password: ")',
+    "$password = $_POST['password'];",
+    '"auth.errors.wrongPassword": "Wrong password"',
+    '"forgotPassword": "Forgot password?"',
+    "The key fingerprint is SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8",
+    "user@host's password:\ndebug1: Offering public key",
+    '{"key": "user:42:profile", "token_count": 512}',
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_developers_write_is_left_alone(text: str) -> None:
+    assert SCANNER.redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TWILIO_AUTH_TOKEN%3D{0}%26x=1",
+        "password%3D{0}",
+        "TWILIO_AUTH_TOKEN\\u003D{0}",
+        "https%3A%2F%2Fbob%3A{0}%40host.test%2F",
+    ],
+)
+def test_assignment_is_found_in_an_address(text: str) -> None:
+    secret = "9f8e7d6c5b4a39281706f5e4d3c2b1a0"
+    assert secret not in SCANNER.redacted(f"see {text.format(secret)} now")

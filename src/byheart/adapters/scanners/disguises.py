@@ -24,7 +24,8 @@ NULS = r"(?:[!-~]\x00){3}|(?:\x00[!-~]){3}|(?:[!-~]\\u0000){3}|(?:[!-~]\\x00){3}
 _NUL = re.compile(rb"\x00|\\u0000|\\x00")
 _BREAK = re.compile(rb"[ \t]*\\?\r?\n[ \t]*|\\r\\n|\\n")
 _REST = re.compile(rb"[A-Za-z0-9+/=_.\-]{4,}")
-_TOKEN_LINE = re.compile(rb"\\?\r?\n[ \t]*([A-Za-z0-9+/=_\-]{8,})(?=[\"'`,;)\]]?\s*(?:\r?\n|$))")
+_MIXED = re.compile(rb"[0-9][A-Za-z]|[A-Za-z][0-9]|[a-z][A-Z]")
+_TOKEN_LINE = re.compile(rb"\\?\r?\n[ \t]*([A-Za-z0-9+/=_.\-]{8,})(?=[\"'`,;)\]]?\s*(?:\r?\n|$))")
 _LARGEST = 400_000
 
 
@@ -37,6 +38,9 @@ class Disguise:
     end: int
     clear: str
     places: tuple[tuple[int, int], ...] = ()
+    # Parted by the end of a line; and whether nothing but a part of it stands in the next.
+    is_broken: bool = False
+    is_alone: bool = False
 
     def place(self, at: int) -> int:
         """Where a position of the clear text stands."""
@@ -93,6 +97,7 @@ def broken(content: bytes, pattern: Any) -> Iterator[Disguise]:
         start = found.start()
         clear, at = bytearray(), start
         places: list[tuple[int, int]] = []
+        is_alone = True
         for _ in range(12):
             stop = _BREAK.search(content, at)
             end = stop.start() if stop else len(content)
@@ -102,11 +107,15 @@ def broken(content: bytes, pattern: Any) -> Iterator[Disguise]:
             places.append((len(clear), at))
             part = content[at:end] if rest is None else rest[0]
             clear += part
+            if rest is not None:
+                is_alone = is_alone and rest.end() >= end and bool(_MIXED.search(part))
             if stop is None or (rest is not None and rest.end() < end):
                 break
             at = stop.end()
         if len(places) > 1:
-            yield Disguise(start, at, clear.decode("utf-8", "replace"), tuple(places))
+            yield Disguise(
+                start, at, clear.decode("utf-8", "replace"), tuple(places), is_broken=True, is_alone=is_alone
+            )
 
 
 def broken_pattern(hints: Sequence[str]) -> str:
@@ -114,6 +123,31 @@ def broken_pattern(hints: Sequence[str]) -> str:
     telling = [hint for hint in hints if len(hint) >= 4 or (len(hint) == 3 and hint[-1] in "-_.")]
     starts = "|".join(re.escape(hint) for hint in dict.fromkeys(telling))
     return rf"(?i)(?:{starts})[A-Za-z0-9+/=_.\-]*(?:[ \t]*\\?\r?\n|\\n)"
+
+
+ESCAPED = r"""[^\s"'<>`]*(?:%[0-9A-Fa-f]{2}|\\u00[2-7][0-9A-Fa-f]|\\x[2-7][0-9A-Fa-f])[^\s"'<>`]*"""
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})|\\u00([2-7][0-9A-Fa-f])|\\x([2-7][0-9A-Fa-f])")
+_MOST_ESCAPED = 4_000
+
+
+def escaped(content: bytes, pattern: Any) -> Iterator[Disguise]:
+    """Words in which signs are spelled by their numbers, as addresses and programs have them."""
+    for number, found in enumerate(pattern.finditer(content)):
+        start, end = found.span()
+        if number == _MOST_ESCAPED or end - start > _LARGEST:
+            return
+        clear, last = bytearray(), start
+        places: list[tuple[int, int]] = []
+        for escape in _ESCAPE.finditer(content, start, end):
+            places.append((len(clear), last))
+            clear += content[last : escape.start()]
+            places.append((len(clear), escape.start()))
+            clear += bytes([int(escape[1] or escape[2] or escape[3], 16)])
+            last = escape.end()
+        places.append((len(clear), last))
+        clear += content[last:end]
+        # A sign that is spelled out ends a word as well as any other.
+        yield Disguise(start, end, clear.decode("utf-8", "replace"), tuple(places))
 
 
 def folded(content: bytes, start: int, end: int) -> int:

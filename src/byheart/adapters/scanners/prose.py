@@ -19,13 +19,17 @@ _PASSWORDS = (
     r"|phrase secr(?:\xc3\xa8|e)te|frase secreta|кодов\S{1,6} фраз\S{1,4}|парольн\S{1,6} фраз\S{1,4}|密码|密碼|口令|パスワード|パスフレーズ|暗証番号|合言葉"
 )
 # What is made by a machine, and looks it.
-_KEYS = (
+_ENGLISH_KEYS = (
     r"(?:api|access|auth|secret|private|signing|signature|encryption|master|service|account|admin|licen[cs]e|product|activation|webhook|deploy|bot|app|client|shared|session|bearer|refresh|recovery|backup)[ _-]?(?:key|token|secret|code|pat)s?"
-    r"|\btoken|\bsecret|\bkey|\bcred(?:ential)?s?|api-?schl(?:ü|Ü|ue)ssel|schl(?:ü|Ü|ue)ssel|zugriffstoken|geheimnis|wiederherstellungscode|zugangsdaten"
+    r"|\btoken|\bsecret|\bkey|\bcred(?:ential)?s?"
+)
+_OTHER_KEYS = (
+    r"api-?schl(?:ü|Ü|ue)ssel|schl(?:ü|Ü|ue)ssel|zugriffstoken|geheimnis|wiederherstellungscode|zugangsdaten"
     r"|cl(?:é|É|e)s? (?:d['’]api|api|secr(?:è|e)te|priv(?:é|e)e|de \w{1,20}|d['’]\w{1,20})|\bcl(?:é|É)|jeton|code de r(?:é|e)cup(?:é|e)ration|identifiants"
     r"|\bclave|\bllave|\bsecreto|c(?:ó|o)digo de recupera\S{1,6}|credenciales|\bchave|\bsegredo|credenciais"
     r"|ключ|Ключ|КЛЮЧ|токен|Токен|секрет|Секрет|код восстановления|密钥|秘钥|密鑰|令牌|凭证|憑證|恢复码|激活码|许可证|キー|トークン|シークレット|秘密鍵|鍵|リカバリーコード|リカバリコード"
 )
+_KEYS = rf"{_ENGLISH_KEYS}|{_OTHER_KEYS}"
 # Names that nothing else has.
 _NAMED = (
     r"(?:api|access|auth|secret|signing|encryption|master|licen[cs]e|activation|webhook|deploy|bot|client|refresh|recovery)[ _-]?(?:key|token|secret|code)s?|password|passphrase|passwort|kennwort|mot de passe|contrase\S{1,3}a|senha"
@@ -35,13 +39,14 @@ _NAMED = (
 ANNOUNCING = rf"(?i)pass|pwd|secret|token|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS}|anmelden|connexion|acceso|entrar"
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
-    r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como)\s|\xc3\xa9\s"
-    r"|это|такой|такая|будет|равен|是|为|為|は|が|に|「|『"
+    r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para)\s|\xc3\xa9\s"
+    r"|это|теперь|такой|такая|будет|равен|на |改成了?|改为|设为|设置为|换成了?|を|是|为|為|は|が|に|「|『"
 )
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
 # that one pass of an automaton does it.
-_BETWEEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
+_OPENED = r"(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
+_BETWEEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}}){_OPENED}"
 _MOST_BETWEEN = 90
 # A word with a digit in it, or with what passwords have and words do not.
 _ANY = r"""(?:[!#-&*+\-./0-9:=?@A-Z\\^_a-z|~]|\xc3[\x80-\xbf])"""
@@ -76,6 +81,8 @@ def _is_speech(value: str) -> bool:
     pieces = re.split(r"[-_/]", value)
     if all(len(piece) <= _LONGEST_NAME and (piece.isalpha() or _ALGORITHM.fullmatch(piece)) for piece in pieces):
         return any(map(str.isdigit, value))
+    if re.match(r"(?i)(?:sha\d+|md5|blake\w*|crc\d*):", value):
+        return True
     if "|" in value and placeholder(value.partition("|")[0]):
         return True
     is_dotted = "." in value and any(map(str.isdigit, value)) and value.replace(".", "").isalnum()
@@ -98,6 +105,9 @@ _PHRASES = deferred(r"(?i)(?:pass[ -]?phrase|phrase|frase|парольн|код�
 _DATA = deferred(r"""["'`]\s*[,:)]\s*["'`\w]""")
 # A line of settings or of code, for which there are rules of their own.
 _ASSIGNED = deferred(r"""(?i)\w{1,40}["'`\])]{0,3}\s*(?:[:=]|=>|->)\s*["'`(\[]*""")
+# Codes that are handed out once, in groups of letters and digits.
+_RECOVERY = deferred(r"(?i)(?:recovery|backup|wiederherstell|code de r|c.digo de rec|код восст|恢复码|リカバリ)")
+_GROUPS = deferred(r"[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8})+")
 # What comes after "with the …" is not the subject of what follows.
 _OBJECT = deferred(r"(?i)\b(?:with|without|whose|mit|ohne|avec|sans|con|sin|com|sem)\s+(?:\S+\s+){0,3}$")
 _SAYS_IS = deferred(r"(?i)\b(?:is|are|was|were|ist|sind|war|est|sont|es|son|era|é)\s+\S*$")
@@ -145,9 +155,11 @@ def _told_key(value: str, match: str, before: str) -> bool:
     """Whether what is said to be a key is one: only what looks made by a machine."""
     between = match[: -len(value)]
     value = _bare(value)
+    if _RECOVERY.match(match) and _GROUPS.fullmatch(value) and len(between) <= _MOST_BETWEEN:
+        return True
     if len(value) < 8 or len(between) > _MOST_BETWEEN or (value.isdigit() and len(value) < 16) or codelike(value):
         return False
-    if _is_speech(value) or _ASSIGNED.fullmatch(between) or _DATA.search(between):
+    if _ASSIGNED.fullmatch(between) or _DATA.search(between) or _is_speech(value):
         return False
     if re.split(r"[\s_-]", before.rstrip(" _-"))[-1].casefold() in _TABLES:
         return False
@@ -183,6 +195,21 @@ def _random(value: str, match: str, before: str) -> bool:
 _ID_BEFORE = deferred(
     r"(?i)\b(?:commit|sha\d*|hash|digest|md5|checksum|uuid|id|etag|revision|rev|ref|blob|object|image|tag|request|trace|span|run|build|session)[\s:=#`'\"]*$"
 )
+
+
+_AS = r"as|is|are|als|ein, das ist|das ist|ist|comme|est|como|es|это"
+
+
+def _told_before(value: str, match: str, before: str) -> bool:
+    """Whether what is told before the name of a secret is one: "use X as the password"."""
+    del before
+    value = _bare(value)
+    if value.isdigit():
+        return 4 <= len(value) <= 12 and bool(re.search(r"(?i)\bpin\b", match))
+    if len(value) < 5 or _is_speech(value):
+        return False
+    is_plain = re.fullmatch(r"[a-z]+-?\d{1,3}|\d+[a-z]{1,8}", value)
+    return bool(digits_in(value)) and any(map(str.isalpha, value)) and not is_plain
 
 
 def _is_code(pieces: list[str]) -> bool:
@@ -339,13 +366,23 @@ def prose_rules() -> list[Rule]:
         ),
         Rule(
             name="key-in-prose",
-            pattern=rf"(?i)(?:{_KEYS}){_BETWEEN}{_NUMBERED}",
+            # Behind an English word a sentence goes on with a blank; what does not is a name in code or in settings.
+            pattern=rf"(?i)(?:(?:{_ENGLISH_KEYS})(?:\s{_OPENED}{_NUMBERED}|\s{_BETWEEN}{_NUMBERED}|(?:是|为|為|は|が)\s{{0,3}}{_OPENED}{_NUMBERED})|(?:{_OTHER_KEYS}){_BETWEEN}{_NUMBERED})",
             hints=_KEY_HINTS,
-            group=1,
+            group=-1,
             accept=_told_key,
             trims=b".,;:!?",
             is_wordy=True,
             says="tells a key",
+        ),
+        Rule(
+            name="told-before-its-name",
+            pattern=rf"(?i){_WORDY}[\"'`]?,?\s{{1,3}}(?:{_AS})\s{{1,3}}(?:[\w'\-]{{1,12}}\s{{1,3}}){{0,3}}?(?:{_PASSWORDS}|{_ENGLISH_KEYS})",
+            hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
+            group=1,
+            accept=_told_before,
+            is_wordy=True,
+            says="tells a secret",
         ),
         Rule(
             name="key-near-its-name",

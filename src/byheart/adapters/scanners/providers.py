@@ -42,7 +42,7 @@ github-token          \bgh[pousr]_[A-Za-z0-9]{36,}     ghp_ gho_ ghu_ ghs_ ghr_
 github-fine-grained   \bgithub_pat_[A-Za-z0-9_]{22,}     github_pat_
 gitlab-token          \bgl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt)-[A-Za-z0-9_.-]{17,}     glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- glwt-
 gitlab-runner         \bGR1348941[A-Za-z0-9_-]{16,}     gr1348941
-slack-token           \bxox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}     xox
+slack-token           \bxox[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9%/+=_-]{10,}     xox
 slack-app-token       \bxapp-[0-9]-[A-Z0-9]+-[0-9]+-[A-Za-z0-9]+     xapp-
 slack-webhook         hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}     hooks.slack.com
 stripe-key            \b(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,}     sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_
@@ -159,7 +159,7 @@ putty-key             PuTTY-User-Key-File-[0-9]:     putty-user-key-file
 mongodb-atlas-secret  \bmdb_sa_sk_[A-Za-z0-9_-]{20,}     mdb_sa_sk_
 stackhawk-key         \bhawk\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}     hawk.
 grafana-legacy-key    \beyJrIjoi[A-Za-z0-9+/=_-]{40,}     eyjrijoi
-newrelic-licence      \b[a-f0-9]{36}(?:NRAL|FFFFNRAL)\b|\b[a-f0-9]{32}FFFFNRAL     nral
+newrelic-licence      \b[a-z0-9]{32,36}(?:FFFF)?NRAL\b     nral
 square-gateway-token  \bsq0i(?:ge|gw)-[A-Za-z0-9_-]{20,}     sq0ig
 aws-mws-key           \bamzn\.mws\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}     amzn.mws.
 aws-session-token     \b(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/=]{80,}     iqojb3jpz2lu fwogzxivyxdz fqogzxivyxdz
@@ -204,11 +204,17 @@ npmrc-auth            _auth(?:Token)?\s{0,4}=\s{0,4}["']?[A-Za-z0-9+/=_-]{12,}  
 ansible-vault         \$ANSIBLE_VAULT;[0-9.]+;AES256(?:;[\w-]+)?\s+[0-9a-f\s]{40,}     $ansible_vault
 presigned-signature   [?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=[A-Za-z0-9%+/=]{30,}     x-amz-signature x-goog-signature &signature= ?signature=
 bcrypt-hash           \$2[abxy]?\$[0-9]{2}\$[./A-Za-z0-9]{53}     $2
-crypt-hash            \$(?:1|5|6|7|y|gy|sm3|md5|sha1)\$(?:rounds=[0-9]+\$)?[^\s:$"']{1,64}\$(?:[^\s:$"']{8,64}\$)?[./A-Za-z0-9]{20,}     $1$ $5$ $6$ $7$ $y$ $gy$ $sm3$ $md5$ $sha1$
+crypt-hash            \$(?:1|5|6|7|y|gy|sm3|md5|sha1|apr1)\$(?:rounds=[0-9]+\$)?[^\s:$"']{1,64}\$(?:[^\s:$"']{8,64}\$)?[./A-Za-z0-9]{20,}     $1$ $5$ $6$ $7$ $y$ $gy$ $sm3$ $md5$ $sha1$ $apr1$
 argon2-hash           \$argon2(?:id|i|d)\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}     $argon2
 scrypt-hash           \$(?:scrypt|s0|s1)\$[^\s"']{8,}\$[A-Za-z0-9+/=]{16,}\$?[A-Za-z0-9+/=]*     $scrypt$ $s0$ $s1$
 pbkdf2-hash           (?:\$pbkdf2(?:-sha[0-9]+)?\$[0-9]+\$[A-Za-z0-9./]{8,}\$[A-Za-z0-9./]{16,}|pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9]{6,}\$[A-Za-z0-9+/=]{20,}|bcrypt_sha256\$\$2b\$[^\s"']{50,})     $pbkdf2 pbkdf2_sha bcrypt_sha256
 ldap-hash             \{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}[A-Za-z0-9+/=.$]{20,}     {ssha {sha {smd5 {md5 {crypt {pbkdf2
+werkzeug-hash         (?:pbkdf2:sha[0-9]+:[0-9]+|scrypt:[0-9]+:[0-9]+:[0-9]+)\$[^\s$"']{4,}\$[0-9a-f]{32,}     pbkdf2:sha scrypt:
+hubspot-token         \bpat-(?:na|eu|ap|au)[0-9]-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}     pat-na pat-eu pat-ap pat-au
+vercel-blob-token     \bvercel_blob_rw_[A-Za-z0-9]{10,}_[A-Za-z0-9]{20,}     vercel_blob_rw_
+mailgun-new-key       \b[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}\b     -
+vault-batch-token     \b[bsr]\.AAAAAQ[A-Za-z0-9_-]{40,}     .aaaaaq
+pgpass-line           (?m)^[\w.*-]{1,80}:(?:[0-9]{4,5}|\*):[\w*-]{1,60}:[\w.@-]{1,60}:[^\s:]{6,}$     :5432: :*: :6432:
 phpass-hash           \$[PH]\$[./A-Za-z0-9]{31}     $p$ $h$
 scram-verifier        SCRAM-SHA-(?:1|256)\$[0-9]+:[A-Za-z0-9+/=]{8,}\$[A-Za-z0-9+/=]{20,}:[A-Za-z0-9+/=]{20,}     scram-sha-
 """
@@ -217,6 +223,7 @@ scram-verifier        SCRAM-SHA-(?:1|256)\$[0-9]+:[A-Za-z0-9+/=]{8,}\$[A-Za-z0-9
 _RANDOM = r"""
 fireworks-key         \bfw_[A-Za-z0-9]{22,}\b     fw_
 crates-token          \bcio[A-Za-z0-9]{32}\b     cio
+deepseek-key          \bsk-[a-f0-9]{32}\b     sk-
 twilio-key            \bSK[a-f0-9]{32}\b     sk
 discord-bot-token     \b[A-Z][A-Za-z0-9]{22,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}     .
 alibaba-key-id        \bLTAI[A-Za-z0-9]{12,26}\b     ltai
@@ -259,8 +266,9 @@ def provider_rules() -> list[Rule]:
 def _placed(pattern: str, hints: tuple[str, ...], *, is_loose: bool) -> str:
     """A pattern with what may stand before it, and the token itself as its group."""
     bare = pattern.replace(r"|\b", "|").removeprefix(r"\b")
-    if bare.startswith("(?i)"):
-        return f"(?i)({bare[4:]})"
+    flags = re.match(r"\(\?[im]\)", bare)
+    if flags:
+        return f"{flags[0]}({bare[flags.end() :]})"
     if not pattern.startswith(r"\b"):
         return f"({bare})"
     if not is_loose and all(len(hint) >= _TELLING and re.search(r"[_.-]", hint) for hint in hints):

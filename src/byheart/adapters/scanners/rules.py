@@ -42,7 +42,7 @@ _TEMPLATE = deferred(r"\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
 # A name behind a sign: in one case throughout, or with the sign again at its end. A password that begins with the sign has both
 # cases, or a digit among small letters.
 _VARIABLE = deferred(
-    r"[$%@]\{?(?:[A-Z][A-Z0-9_]*|[a-z_][a-z_]*(?:\.[a-z_]+)*|[a-z]+(?:[A-Z][a-z]+)*)[%}]?(?:[^\w!@#$%^&*].*)?|\$env:.*|[$%@][{(].*"
+    r"[$%@]\{?(?:_?[A-Z][A-Z0-9_]*|[a-z_][a-z_]*(?:\.[a-z_]+)*|[a-z]+(?:[A-Z][a-z]+)*)[%}]?(?:[^\w!@#$%^&*].*)?|\$env:.*|[$%@][{(].*"
 )
 _WORDS = deferred(
     r"^(?:your|my|some|the|enter|insert|replace|change|put)[-_ ]?(?:(?:own|api|secret|token|key|password|passwd|pass|value|here|me|goes|this|with|strong|access|client|auth|db|database|user|admin|service|account|app|random|super|real|actual|and|private)[-_ ]?)+\d{0,4}$"

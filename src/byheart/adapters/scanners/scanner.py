@@ -50,7 +50,20 @@ class _Secrets:
             for inner, _, _ in self._engine.matches(found.clear):
                 yield inner, found.start, found.end
                 break
-        for found in (*disguises.wide(content, compiled(disguises.NULS)), *disguises.broken(content, compiled(self._parted))):
+        for found in disguises.escaped(content, compiled(disguises.ESCAPED)):
+            for rule, start, end in self._engine.matches(found.clear) if found.clear.isascii() else ():
+                yield rule, found.place(start), max(found.place(end - 1) + 1, found.place(start) + 1)
+        for found in (
+            *disguises.wide(content, compiled(disguises.NULS)),
+            *disguises.broken(content, compiled(self._parted)),
+        ):
+            # A token that is whole before its line ends does not go on in the next.
+            if (
+                found.is_broken
+                and not found.is_alone
+                and any(True for _ in self._engine.matches(found.clear[: found.places[1][0]]))
+            ):
+                continue
             for rule, start, end in self._engine.matches(found.clear):
                 first, last = found.place(start), found.place(end - 1) + 1
                 if last - first > end - start:

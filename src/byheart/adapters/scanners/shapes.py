@@ -15,8 +15,8 @@ _SECRET = (
 )
 _AFTER = r"""[\w.\-]{0,24}["'`\\\])}]{0,4}"""
 _CLOSED = r"""["'`\\\])}]{0,4}"""
-_EQUALS = r"""\s{0,6}(?::=|=>|->|={1,3}|:)\s{0,6}"""
-_EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)\s{0,6}"""
+_EQUALS = r"""\s{0,6}(?::=|=>|->|={1,3}|:)[ \t]{0,6}"""
+_EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)[ \t]{0,6}"""
 _QUOTE = r"""[\\"'`(]{0,4}"""
 _VALUE = r"""([^\s"'`,;<>()\\]{4,})"""
 _LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,})"""
@@ -37,9 +37,16 @@ _NAME_HEAD = deferred(r"[\w.$\-]+$")
 _WORDY = deferred(r"[a-z]*(?:[A-Z][a-z]+)*\d{0,4}|[A-Z]{1,12}\d{0,4}")
 
 
+_NAMED_SO = deferred(r"(?i)(?:[a-z]+_)*(?:password|passwd|passphrase|passwort)(?:_[a-z]+)*")
+
+
 def _password(value: str, match: str, _: str) -> bool:
     """A password may be any word, so only variables, templates, types and code are let through."""
     lead = match[: match.rfind(value)]
+    # A call, the place of a test, or the name of what holds it.
+    is_sentence = match.endswith(" ") and lead.endswith(("'", '"')) and value.isalpha()
+    if match.endswith("(") or is_sentence or value.startswith(":") or _NAMED_SO.fullmatch(value):
+        return False
     value = value.rstrip("}])&+.")
     if len(value) < 4 or codelike(value) or placeholder(value) or placeholder(value.partition("|")[0]):
         return False
@@ -67,20 +74,28 @@ def _plain_password(value: str, match: str, _: str) -> bool:
     return not placeholder(value) and not codelike(value) and not is_type and not value.endswith((":", "?"))
 
 
-def _quoted_password(whole: str, match: str, *_: str) -> bool:
+def _quoted_password(value: str, match: str, _: str) -> bool:
     """Everything between the quotes is the password, blanks and brackets included."""
-    del whole
-    quote = match[-1]
-    lead, value = match[:-1].rsplit(quote, 1)
+    lead = match[: match.rfind(value)]
     name = re.match(r"[\w.\-]+", match)
     if (name and _SETTING_ENDS.search(name.group().rstrip("-_."))) or (match[:3].casefold() == "pwd" and ":" in lead):
         return False
-    # A sentence behind "password:" is a label or a message, not a password.
-    return not placeholder(value) and not value.startswith(("/", "~")) and len(value.split()) <= 6
+    # A sentence behind "password:" is a label or a message, not a password; so is what speaks of one.
+    if (
+        len(value.split()) > 1
+        and not digits_in(value)
+        and re.search(r"(?i)pass|pwd|\?$|kennwort|mot de passe|contrase|senha", value)
+    ):
+        return False
+    if placeholder(value) or _NAMED_SO.fullmatch(value):
+        return False
+    return not value.startswith(("/", "~", ":")) and len(value.split()) <= 6
 
 
 def _assigned(value: str, match: str, before: str) -> bool:
     # What decides most often comes first.
+    if match.endswith("("):
+        return False
     if not digits_in(value) and not match[: match.rfind(value)].endswith(("'", '"', "`")):
         return False
     if placeholder(value) or codelike(value):
@@ -220,6 +235,7 @@ def shape_rules() -> list[Rule]:
             name="password-quoted",
             pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}(?:"([^"\n]{{4,200}})"|'([^'\n]{{4,200}})')""",
             hints=("pass", "pwd"),
+            group=-1,
             accept=_quoted_password,
             is_wordy=True,
             says="assigns a password",
@@ -262,7 +278,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="password-assignment",
-            pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:[_.\-]|\b(?:db|root|user|admin))pass{_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}",
+            pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:[_.\-]|\b(?:db|root|user|admin))pass{_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}[( ]?",
             hints=("pass", "pwd"),
             group=1,
             accept=_password,
@@ -271,7 +287,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="secret-assignment",
-            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}{_QUOTE}{_LONG_VALUE}",
+            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}{_QUOTE}{_LONG_VALUE}\(?",
             hints=("secret", "token", "key", "credential", "bearer"),
             group=1,
             accept=_assigned,
