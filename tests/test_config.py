@@ -58,7 +58,6 @@ def test_origin_of_each_setting_is_known(tmp_path: Path) -> None:
         ("[profile]\nbullets = 5\n", "[profile]\nbullets = 12\n", "profile.bullets", 5),
         ("[memory]\nenabled = false\n", "[memory]\nenabled = true\n", "memory.enabled", False),
         ("", "[memory]\nenabled = false\n", "memory.enabled", False),
-        ("", "[store]\nfile_bytes = 900000000\n", "store.file_bytes", 16_000_000),
         ("", "[store]\nin_repo = true\n", "store.in_repo", False),
         ("", '[paths]\nrules = "notes/memories.ndjson"\n', "paths.rules", ""),
     ],
@@ -128,7 +127,8 @@ def test_project_file_that_is_a_link_or_a_fifo_is_refused_at_once(bench: Bench, 
 
 
 def test_small_file_limit_does_not_touch_byhearts_own_log(bench: Bench) -> None:
-    bench.put(".byheart.toml", "[store]\nfile_bytes = 10000\n")
+    Path(bench.home).mkdir()
+    Path(bench.home, "config.toml").write_text("[store]\nfile_bytes = 10000\n", encoding="utf-8")
     for number in range(40):
         bench.remember(f"never do thing number {number}")
         bench.memory.forget(f"Never do thing number {number}.")

@@ -71,6 +71,7 @@ def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
         environment=tuple(cardfiles.overrides(around.environment)),
         stamp=cardfiles.stamp,
         unused=tuple(trusted.unused(opened)),
+        is_ignored=opened.is_ignored,
     )
 
 
@@ -133,6 +134,8 @@ def _cut(
         for text, address, why in each["left_out"]
     ]
     said = [*card["notices"], *([assembling.PARTLY] if notes else [])]
+    if out and not told:
+        said.append(assembling.NO_ROOM.format(count=len(out)))
     if not told:
         line = "".join(f"{each}\n" for each in said)
         return (

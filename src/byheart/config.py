@@ -74,7 +74,8 @@ KEYS: dict[str, Rule] = {
     "recall.endpoint_model": Rule(kind=str, form="a model's name"),
     "store.in_repo": Rule(kind=bool, narrow="any"),
     "store.record_characters": Rule(kind=int, least=40, most=4000, narrow="lower"),
-    "store.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000, narrow="lower"),
+    # A lower limit would make the user's own files unreadable, so a clone has no say in it.
+    "store.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000),
     "store.lock_seconds": Rule(kind=float, least=0.1, most=600),
     "store.log_entries": Rule(kind=int, least=10, most=1_000_000),
     "paths.profile": Rule(kind=str, narrow="inside"),
@@ -110,7 +111,7 @@ KEYS: dict[str, Rule] = {
     "journal.experience_uniqueness_threshold": Rule(kind=float, least=0, most=1),
     "journal.experience_max_count": Rule(kind=int, least=1, most=_MANY),
     "journal.inject_experience_context": Rule(kind=bool, narrow="off"),
-    "journal.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000, narrow="lower"),
+    "journal.file_bytes": Rule(kind=int, least=10_000, most=1_000_000_000),
     "sessions.agents": Rule(kind=str, form="agents' names, separated by commas"),
     "sessions.folders": Rule(kind=str, form="folders, separated by colons"),
     "sessions.line_bytes": Rule(kind=int, least=1_000, most=_LONG),

@@ -76,7 +76,7 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
     from byheart.adapters.scanners.scanner import RuleScanner
     from byheart.adapters.sources.places import Machine
     from byheart.adapters.sources.registry import sources
-    from byheart.flows.sessions.hiding import Discreet, everything_forgotten, forgotten, without_forgotten
+    from byheart.flows.sessions.hiding import Discreet, Seen, everything_forgotten, forgotten, without_forgotten
     from byheart.flows.sessions.library import Sessions
     from byheart.flows.sessions.refresh import Shelf
     from byheart.policies.forgetting import Forgotten
@@ -104,6 +104,7 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
                 f"names {name!r}, which is no agent",
                 ", ".join(known),
             )
+    brought = {path for folder in machine.projects for path in trusted.strange_transcripts(around, folder)}
     every = [each for each in sources(machine, chosen, config.caps) if not wanted or each.agent in (*wanted, "folder")]
 
     def has_memory(name: str) -> bool:
@@ -118,7 +119,10 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
     if stones and (gone := Forgotten(stones, opened.memory.desk.salt())):
         scanner = Discreet(scanner, gone)
     shelf = Shelf(
-        sources=without_forgotten(every, forgotten(opened.files, home)),
+        sources=[
+            Seen(each, lambda found: found.path in brought) if brought else each
+            for each in without_forgotten(every, forgotten(opened.files, home))
+        ],
         index=index,
         scanner=scanner,
         project_of=project_of,

@@ -45,20 +45,22 @@ def survey(opened: Opened) -> list[InCheckout]:
 
 def unused(opened: Opened) -> list[str]:
     """The memory files of a checkout that nobody trusts, by their names; none where all count."""
-    if opened.memory.desk.trust.is_trusted:
+    trust = opened.memory.desk.trust
+    if trust.is_trusted:
         return []
     folder = opened.project.folder
-    found = [name for name in (PROFILE_FILE, REPO_RULES) if os.path.lexists(os.path.join(folder, name))]
+    names = [PROFILE_FILE, REPO_RULES]
     if is_journal(Place(folder, JOURNAL_FILE)):
-        names = (JOURNAL_FILE, *_BESIDE)
-        found += [name for name in names if os.path.lexists(os.path.join(folder, name))]
+        names += [JOURNAL_FILE, *_BESIDE]
+    there = [name for name in names if os.path.lexists(os.path.join(folder, name))]
+    found = [name for name in there if not trust.allows(Place(folder, name))]
     return found + [name for name in IN_CHECKOUT if os.path.lexists(os.path.join(folder, name))]
 
 
 def accept(opened: Opened) -> None:
     """Count what the checkout's memory files say now as the user's."""
     texts = [text for _, texts in _files(opened) for text in texts]
-    opened.memory.desk.trust.accept(texts)
+    opened.memory.desk.trust.accept([*texts, *(unit for _, unit in _transcripts(opened.project.folder))])
     opened.memory.desk.drop_briefs()
 
 
@@ -127,6 +129,36 @@ def _text(opened: Opened, path: str) -> str | None:
         return opened.files.read(Place(opened.project.folder, path), opened.memory.desk.journal.file_bytes).text
     except ByheartError:
         return None
+
+
+def _transcripts(folder: str) -> list[tuple[str, str]]:
+    """Files that agents keep in a checkout: (path, as it is vouched for). One that changed is another."""
+    found = []
+    for name in IN_CHECKOUT:
+        top = os.path.join(folder, name)
+        paths = (
+            [os.path.join(above, each) for above, _, names in os.walk(top) for each in names]
+            if os.path.isdir(top)
+            else [top]
+        )
+        for path in paths:
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            found.append((path, f"{path} {status.st_size} {status.st_mtime_ns}"))
+    return found
+
+
+def strange_transcripts(around: Surroundings, folder: str) -> set[str]:
+    """Transcripts of a trusted checkout that somebody else's commits brought."""
+    from byheart.wiring import disk
+
+    project = project_of(folder, around.home)
+    trust = trust_of(around.home, project, disk(), around.clock)
+    every = _transcripts(project.folder)
+    theirs = trust.strangers(Place(project.folder, "transcripts"), [unit for _, unit in every], "files")
+    return {path for at, (path, _) in enumerate(every) if at in theirs}
 
 
 def may_read(around: Surroundings, folder: str) -> bool:

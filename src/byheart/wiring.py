@@ -15,7 +15,7 @@ from byheart.adapters.cards import cardfiles as cards
 from byheart.adapters.files.disk import DiskFiles
 from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.config import KEYS
-from byheart.domain.errors import BadInput, BadSetting, Conflict, Refused
+from byheart.domain.errors import BadInput, BadSetting, Conflict, Refused, Unreadable
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
@@ -77,6 +77,8 @@ class Opened:
     in_repo: dict[str, Place]
     files: Files
     shadowed: tuple[str, ...] = ()
+    # The checkout's own settings cannot be used, and are not.
+    is_ignored: bool = False
 
     def write_new(self, place: Place, text: str) -> None:
         """Write a file that a person named for output; one that exists is left alone, and no folder is made."""
@@ -123,18 +125,27 @@ def _dialect(name: str) -> Dialect:
     raise KeyError(name)
 
 
-def open_memory(around: Surroundings, files: Files | None = None, scanner: Scanner | None = None) -> Opened:
-    """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used."""
+def open_memory(
+    around: Surroundings, files: Files | None = None, scanner: Scanner | None = None, *, is_lenient: bool = False
+) -> Opened:
+    """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used; a lenient opening passes over
+    a checkout's own settings where those are what cannot be used."""
     home = around.home
     project = project_of(around.folder, home)
     trust = trust_of(home, project, files or DiskFiles(), around.clock)
-    config = settings.load(
-        os.path.join(home, "config.toml"),
-        os.path.join(project.folder, projects.MARKER),
-        around.environment,
-        around.flags,
-        is_trusted=trust.is_trusted,
-    )
+    user_file, own_file = os.path.join(home, "config.toml"), os.path.join(project.folder, projects.MARKER)
+
+    def loaded(project_file: str) -> Config:
+        return settings.load(user_file, project_file, around.environment, around.flags, is_trusted=trust.is_trusted)
+
+    is_ignored = False
+    try:
+        config = loaded(own_file)
+    except (BadSetting, Unreadable) as error:
+        is_ignored = own_file in (getattr(error, "origin", ""), getattr(error, "path", ""))
+        if not (is_lenient and is_ignored):
+            raise
+        config = loaded("")
     limits = config.limits
     disk = files or DiskFiles(file_bytes=limits.file_bytes, lock_seconds=limits.lock_seconds)
     in_repo = {PROFILE: Place(project.folder, PROFILE_FILE), RULES: Place(project.folder, REPO_RULES)}
@@ -171,6 +182,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         in_repo=in_repo,
         files=disk,
         shadowed=tuple(shadowed),
+        is_ignored=is_ignored,
     )
 
 
@@ -289,7 +301,7 @@ def _local(
         wanted = _chosen(around, chosen, project.folder) if chosen else in_repo[name]
         is_there = os.path.lexists(str(wanted))
         if _is_named(around, chosen) or (
-            trust.is_trusted if is_there else bool(chosen) or config.flag("store.in_repo")
+            trust.allows(wanted) if is_there else bool(chosen) or config.flag("store.in_repo")
         ):
             documents[name] = wanted
             if wanted != usual and os.path.lexists(str(usual)):
@@ -311,10 +323,10 @@ def _journal(around: Surroundings, config: Config, project: Project, usual: Plac
     chosen = config.text("paths.journal")
     if chosen:
         wanted = _chosen(around, chosen, project.folder)
-        if _is_named(around, chosen) or trust.is_trusted or not os.path.lexists(str(wanted)):
+        if _is_named(around, chosen) or trust.allows(wanted) or not os.path.lexists(str(wanted)):
             return wanted
         return usual
-    if os.path.lexists(str(usual)) or not trust.is_trusted:
+    if os.path.lexists(str(usual)) or not trust.allows(Place(project.folder, JOURNAL_FILE)):
         return usual
     theirs = is_journal(Place(project.folder, JOURNAL_FILE))
     return Place(project.folder, JOURNAL_FILE) if theirs else usual

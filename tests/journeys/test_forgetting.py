@@ -12,6 +12,7 @@ from byheart.domain.errors import NothingFound
 from byheart.domain.records import Scope
 from byheart.flows.brief import gathering
 from byheart.flows.learning import indexed
+from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.learning.world import World, fixed
 
@@ -217,3 +218,41 @@ def test_forget_works_while_memory_is_switched_off(cli: Cli) -> None:
     assert cli("forget", "I prefer tabs", "--yes").code == 0
     assert cli("--set", "memory.enabled=false", "forget", "nothing like it", "--yes").code == 1
     assert Scope.LOCAL
+
+
+def test_inbox_item_leaves_every_byte_when_it_is_forgotten(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend it. Use quagga paint rather than zebra paint for the oven."), *fixed())
+    world.learn()
+    door = world.door()
+    waiting = door.inbox()
+    assert waiting
+    for each in waiting:
+        door.forget(door.target(each.id))
+    world.learn()
+    assert world.holding("zebra paint") == []
+
+
+def test_words_that_only_a_session_says_can_be_forgotten(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend the oven.\nThe walrus plan is in the attic."), *fixed())
+    world.learn()
+    door = world.door()
+    door.forget(door.target("The walrus plan is in the attic."))
+    world.learn()
+    assert world.holding("walrus plan is in the attic") == []
+
+
+def test_mistyped_handle_names_the_nearest(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    address = next(address for text, address in told(world) if "Fridays" in text)
+    wrong = address[:-1] + ("0" if address[-1] != "0" else "1")
+    with pytest.raises(NothingFound, match=re.escape(address)):
+        world.door().target(wrong)
+
+
+def test_unreadable_notebook_is_not_said_to_be_forgotten_from(bench: Bench, cli: Cli) -> None:
+    bench.remember("never push on Fridays")
+    handle = bench.memory.list().hits[0].id
+    Path(bench.path("triples")).write_bytes(b"\xff\xfe")
+    assert cli("forget", handle, "--yes").code == 5

@@ -185,6 +185,7 @@ VOID = [
 def test_instruction_file_that_quotes_a_rule_does_not_silence_it(bench: Bench, cli: Cli, text: str, name: str) -> None:
     said = "Always run the linter before committing."
     bench.remember(said)
+    bench.trust()
     bench.bring(name, text.format(said))
     assert said.rstrip(".") in cli("brief").out
     assert said.rstrip(".") in context(hook(bench, "session-start")[1])
@@ -192,12 +193,14 @@ def test_instruction_file_that_quotes_a_rule_does_not_silence_it(bench: Bench, c
 
 def test_rule_that_an_instruction_file_gives_itself_is_not_told_twice(bench: Bench, cli: Cli) -> None:
     bench.remember("Always run the linter before committing.")
+    bench.trust()
     bench.bring("AGENTS.md", "# Rules\n\n- Always run the linter before committing.\n")
     assert "linter" not in cli("brief").out
 
 
 def test_global_rule_is_told_whatever_an_instruction_file_says(bench: Bench, cli: Cli) -> None:
     bench.remember("global: Always run the linter before committing.")
+    bench.trust()
     bench.bring("AGENTS.md", "# Rules\n\n- Always run the linter before committing.\n")
     assert "linter" in cli("brief").out
 
@@ -377,3 +380,66 @@ def test_second_worktree_of_a_trusted_repository_is_trusted(upstream: Upstream, 
     assert cli("trust", "--yes").code == 0
     upstream.git(upstream.ours, "worktree", "add", "-q", str(tmp_path / "second"))
     assert cli("profile", folder=str(tmp_path / "second")).out == "- a.b: from the start\n"
+
+
+@pytest.mark.parametrize("text", ["xx = [", '[learning]\nmodel = "none"\n', "[store]\nfile_bytes = 10000\n"])
+def test_settings_of_a_clone_that_cannot_be_used_take_nothing_away(bench: Bench, text: str) -> None:
+    bench.remember("I prefer pnpm")
+    bench.bring(".byheart.toml", text)
+    told = context(hook(bench, "session-start")[1])
+    assert "pnpm" in told and "cannot be used and is ignored" in told
+
+
+def test_settings_that_leave_no_room_are_told_of(bench: Bench, cli: Cli) -> None:
+    bench.remember("I prefer pnpm")
+    bench.bring(".byheart.toml", "[brief]\ntokens = 200\ncharacters = 1000\n")
+    assert "none fits" in context(hook(bench, "session-start")[1])
+    assert "none fits" in cli("brief").out
+
+
+def test_file_that_byheart_makes_in_a_clone_trusts_nothing_else_of_it(bench: Bench, cli: Cli) -> None:
+    Path(bench.home).mkdir(exist_ok=True)
+    Path(bench.home, "config.toml").write_text("[store]\nin_repo = true\n", encoding="utf-8")
+    for path in BROUGHT:
+        if path != "docs/memory/memories.ndjson" and path != ".byheart.toml":
+            bench.bring(path, BROUGHT[path])
+    assert cli("remember", "never push on Fridays").code == 0
+    assert Path(bench.project, "docs/memory/memories.ndjson").exists()
+    cli("learn")
+    told = everything(bench, cli)
+    assert "push on Fridays" in told and CANARY not in told
+
+
+def test_looking_makes_no_file_in_a_clone(bench: Bench, cli: Cli) -> None:
+    Path(bench.home).mkdir(exist_ok=True)
+    Path(bench.home, "config.toml").write_text('[paths]\njournal = "notes/MEMORY.md"\n', encoding="utf-8")
+    bench.bring("notes/USER.md", f"The user wants {CANARY}.\n")
+    told = everything(bench, cli)
+    assert CANARY not in told and not Path(bench.project, "notes", "MEMORY.md").exists()
+
+
+def test_line_typed_after_a_pull_that_was_seen_is_the_users(upstream: Upstream, cli: Cli) -> None:
+    assert cli("trust", "--yes").code == 0
+    (upstream.theirs / "other.txt").write_text("x", encoding="utf-8")
+    upstream.commit(upstream.theirs, "second")
+    upstream.push()
+    upstream.git(upstream.ours, "pull", "-q")
+    assert cli("profile").code == 0
+    upstream.add(upstream.ours, "    - {key: e.f, value: by hand}")
+    assert "by hand" in cli("profile").out
+
+
+def test_transcript_that_a_pull_brings_is_not_the_users(upstream: Upstream, cli: Cli) -> None:
+    (upstream.ours / ".specstory/history").mkdir(parents=True)
+    mine = BROUGHT[".specstory/history/2026-03-14_09-00Z-hello.md"].replace(CANARY, "otters at noon")
+    (upstream.ours / ".specstory/history/2026-03-13_09-00Z-mine.md").write_text(mine, encoding="utf-8")
+    assert cli("trust", "--yes").code == 0
+    path = upstream.theirs / ".specstory/history/2026-03-14_09-00Z-hello.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(BROUGHT[".specstory/history/2026-03-14_09-00Z-hello.md"], encoding="utf-8")
+    upstream.commit(upstream.theirs, "second")
+    upstream.push()
+    upstream.git(upstream.ours, "pull", "-q")
+    cli("learn")
+    assert CANARY not in cli("brief").out and CANARY not in cli("sessions", "search", "quokkas").out
+    assert "otters" in cli("sessions", "search", "otters noon").out

@@ -137,7 +137,7 @@ def _has_moved(desk: Desk, rival: Place) -> bool:
 
 def _refuse_strange(desk: Desk, place: Place, snapshot: Snapshot) -> None:
     """Refuse to write into a repository's file that the user has not made and does not trust."""
-    if snapshot.text is not None and desk.trust.covers(place) and not desk.trust.is_trusted:
+    if snapshot.text is not None and not desk.trust.allows(place):
         raise Conflict(f"{place} came with the repository; look at it, then run: byheart trust")
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from byheart.domain.changes import Drop
 from byheart.domain.documents import Document
-from byheart.domain.errors import ByheartError, NothingFound, Unsafe
+from byheart.domain.errors import ByheartError, NothingFound, Unreadable, Unsafe
 from byheart.domain.records import Placed, Record, Scope, leaves, spoken
 from byheart.domain.results import Hit, Receipt
 from byheart.domain.roots import Root
 from byheart.flows import ledger
 from byheart.flows.commit import commit
-from byheart.flows.desk import JOURNAL, Desk, find_one, handle_of, hits, holder, opened
+from byheart.flows.desk import JOURNAL, NOTEBOOKS, Desk, every, find_one, handle_of, hits, holder, opened
 from byheart.policies import forgetting, wording
 from byheart.policies.forgetting import Tombstone
 from byheart.policies.merging import Decision
@@ -27,6 +27,7 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     try:
         hit = find_one(desk, selector, scope)
     except NothingFound:
+        _refuse_unread(desk, scope)
         past = _elsewhere(desk, selector, scope, reason)
         if past is None:
             raise
@@ -73,6 +74,18 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         line=hit.line,
         notes=(*notes, CANNOT_UNDO),
     )
+
+
+def _refuse_unread(desk: Desk, scope: Scope | None) -> None:
+    """Refuse to say that something is gone while a notebook that may hold it cannot be read."""
+    _, problems = every(desk, [scope] if scope else list(desk.roots), NOTEBOOKS)
+    for each in problems:
+        if each.rule == "unreadable":
+            raise Unreadable(
+                each.place or "",
+                f"nothing was forgotten, since it cannot be read: {each.message}",
+                "mend it and try again",
+            )
 
 
 def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt | None:

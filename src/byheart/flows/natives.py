@@ -136,6 +136,8 @@ def _gathered(desk: Desk, shelf: _Shelf) -> tuple[list[Record], list[str]]:
             continue
         if not text:
             continue
+        if desk.trust.covers(Place(shelf.folder, path)):
+            text = desk.trust.own_text(Place(shelf.folder, path), text)
         entries = list(shelf.read(text, path))
         if entries:
             files.append(f"{shelf.folder}/{path}")

@@ -61,7 +61,7 @@ def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
     """Put a document where the repository has it, unless it is there already. The root is locked."""
     there, here = desk.files.read(target), desk.files.read(source) if source != target else None
     if there.text is not None:
-        if not desk.trust.is_trusted:
+        if not desk.trust.allows(target):
             raise Refused(f"{target} came with the repository; look at it, then run: byheart trust")
         return [f"{target} was there already"]
     if here is None or here.text is None:

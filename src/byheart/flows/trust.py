@@ -72,6 +72,22 @@ class Trust:
         """Look at what is kept again: another process may have changed it."""
         self._known = self._told = None
 
+    def allows(self, place: Place) -> bool:
+        """Whether a file may be used: it lies elsewhere, byheart made it here, or the user trusts the whole checkout."""
+        return not self.covers(place) or self.is_trusted or f"made {place}" in self._own()
+
+    def made(self, place: Place) -> None:
+        """Note that byheart itself made a file here; of the rest of the checkout that says nothing."""
+        if not self.is_trusted:
+            self._note(
+                {
+                    "mark": self._moves.mark(),
+                    **self._own(),
+                    f"made {place}": self._today(),
+                    "repository": self._repository,
+                }
+            )
+
     def covers(self, place: Place) -> bool:
         """Whether a file lies in this checkout, so that it may have come with it."""
         path = str(place)
@@ -109,12 +125,16 @@ class Trust:
         names = [self._digest(text) for text in texts]
         known = self._lines()
         fresh = [at for at, name in enumerate(names) if name and name not in known]
+        # Read after the file was: what is being pulled meanwhile is then seen as under way, or as done.
+        mark, key = self._moves.mark(), f"{kind} {place}"
+        own = self._own()
+        before = own.get(key, own.get("mark", ""))
         if fresh:
-            # Read after the file was: what is being pulled meanwhile is then seen as under way, or as done.
-            mark, key = self._moves.mark(), f"{kind} {place}"
-            own = self._own()
-            brought = self._moves.brought(own.get(key, own.get("mark", "")))
+            brought = self._moves.brought(before)
             self._keep([texts[at] for at in fresh], _THEIRS if brought else _MINE, {key: mark})
+        elif mark != before:
+            # What came and brought no line of this file is over; what is typed from now on is the user's.
+            self._keep([], _MINE, {key: mark})
         known = self._lines()
         return frozenset(at for at, name in enumerate(names) if name and known.get(name) == _THEIRS)
 
@@ -127,6 +147,8 @@ class Trust:
         """A file's text without the lines that are the repository's."""
         if not text or not self.covers(place):
             return text
+        if not self.allows(place):
+            return ""
         lines = text.split("\n")
         theirs = self.strangers(place, lines)
         return "\n".join(line for at, line in enumerate(lines) if at not in theirs) if theirs else text
@@ -213,9 +235,8 @@ class VouchedFiles:
         if old is not None:
             self._trust.strangers(place, old.split("\n"))
         done = self._files.write(place, text, base)
-        if old is None and not self._trust.is_trusted:
-            # Whatever byheart makes in a checkout is its user's.
-            self._trust.accept()
+        if old is None:
+            self._trust.made(place)
         self._trust.vouch_new(text.split("\n"))
         return done
 
@@ -223,8 +244,8 @@ class VouchedFiles:
         """Add text at a file's end."""
         is_new = self._trust.covers(place) and self._files.size(place) is None
         self._files.append(place, text, base)
-        if is_new and not self._trust.is_trusted:
-            self._trust.accept()
+        if is_new:
+            self._trust.made(place)
         if self._trust.covers(place):
             self._trust.vouch(text.split("\n"))
 

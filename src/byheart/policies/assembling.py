@@ -85,6 +85,9 @@ def rendered(
     return "\n".join(lines) + "\n"
 
 
+NO_ROOM = "(byheart: memory has {count} lines, and none fits within brief.tokens and brief.characters as they are set here; `byheart settings` shows where)"
+
+
 def silence(why: str) -> str:
     """The one line that a session is told where it is told nothing else."""
     return f"(byheart: {why})\n"

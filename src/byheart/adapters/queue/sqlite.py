@@ -320,13 +320,13 @@ class SqliteQueue:
                 if each.written.thread.id not in known:
                     self._keep(each)
 
-    def rewrite(self, thread: str, raw_memory: str, rollout_summary: str) -> None:
+    def rewrite(self, thread: str, raw_memory: str, rollout_summary: str, candidates: str) -> None:
         """Put other texts in the place of an extract's, as when a line of it was forgotten. Nothing of the old ones stays."""
         with explained(self.path):
             with changing(self._db):
                 self._db.execute(
-                    "UPDATE extract SET raw_memory = ?, rollout_summary = ?, revision = revision || '.' WHERE thread = ?",
-                    (raw_memory, rollout_summary, thread),
+                    "UPDATE extract SET raw_memory = ?, rollout_summary = ?, candidates = ?, revision = revision || '.' WHERE thread = ?",
+                    (raw_memory, rollout_summary, candidates, thread),
                 )
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -45,8 +45,8 @@ _LINKS = (
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
 # that one pass of an automaton does it.
-_OPENED = r"(?:[\s\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
-_BETWEEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}}){_OPENED}"
+_OPENED = r"(?:[ \t\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
+_BETWEEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})[ \t]{{0,3}}{_FILL}|[ \t]{{1,3}}){_OPENED}"
 _MOST_BETWEEN = 90
 # A word with a digit in it, or with what passwords have and words do not.
 _ANY = r"""(?:[!#-&*+\-./0-9:=?@A-Z\\^_a-z|~]|\xc3[\x80-\xbf])"""

@@ -233,7 +233,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="password-quoted",
-            pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}(?:"([^"\n]{{4,200}})"|'([^'\n]{{4,200}})')""",
+            pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}\s{{0,6}}(?:"([^"\n]{{4,200}})"|'([^'\n]{{4,200}})')""",
             hints=("pass", "pwd"),
             group=-1,
             accept=_quoted_password,

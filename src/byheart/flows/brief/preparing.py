@@ -33,6 +33,7 @@ _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
 
 
+_BAD_SETTINGS = "(byheart: this repository's .byheart.toml cannot be used and is ignored; `byheart settings` says why)"
 OFF = "memory is switched off here; `byheart settings` shows where, `byheart settings enabled on` turns it on"
 _UNTRUSTED = "(byheart: this repository brings memory files that the user has not accepted, so they are ignored: {names}. The user can run `byheart trust`.)"
 
@@ -51,6 +52,8 @@ class Kitchen:
     stamp: Callable[[str], str]
     # Memory files that came with the checkout and that nobody trusts.
     unused: tuple[str, ...] = ()
+    # The checkout's own settings cannot be used.
+    is_ignored: bool = False
 
 
 def card_of(
@@ -88,6 +91,8 @@ def card_of(
             [path, kitchen.stamp(path)] for root in desk.roots.values() if (path := str(root.documents[PROFILE]))
         ]
         return card
+    if kitchen.is_ignored:
+        card["notices"].append(_BAD_SETTINGS)
     if kitchen.unused:
         card["notices"].append(_UNTRUSTED.format(names=", ".join(kitchen.unused)))
     kept = (
@@ -212,7 +217,8 @@ class _Said:
         self._known.add(key)
         parts = signal_of(each.text)
         where = self._elsewhere.where([text, *([parts["default"]] if parts else [])])
-        if where and not each.is_global:
+        # What a checkout says counts once its user trusts it; till then a line is told twice at worst.
+        if where and not each.is_global and self._kitchen.desk.trust.is_trusted:
             return line, f"{where} says it already"
         lost = standing.lost_command(text, self._targets)
         if lost:

@@ -120,6 +120,9 @@ def _activated(desk: Desk, told: _Told) -> None:
     """MEMORY.md is made from its template when a session first looks for it."""
     root = desk.roots[Scope.LOCAL]
     shelf = shelf_of(desk, root)
+    if desk.trust.covers(shelf.memory):
+        # Looking makes no file in somebody's repository.
+        return
     try:
         if not desk.files.size(shelf.memory):
             with desk.files.locked(root):

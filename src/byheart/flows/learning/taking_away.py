@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -85,8 +86,13 @@ def rewritten(own: Shelf, queue: LearningQueue, told: Sequence[str]) -> bool:
     changed = False
     for kept in queue.extracts(own.project):
         raw_memory, summary = (_less(each, told) for each in (kept.written.raw_memory, kept.written.rollout_summary))
-        if (raw_memory, summary) != (kept.written.raw_memory, kept.written.rollout_summary):
-            queue.rewrite(kept.written.thread.id, raw_memory, summary)
+        candidates = _undecided(kept.candidates, told)
+        if (raw_memory, summary, candidates) != (
+            kept.written.raw_memory,
+            kept.written.rollout_summary,
+            kept.candidates,
+        ):
+            queue.rewrite(kept.written.thread.id, raw_memory, summary, candidates)
             changed = True
     return changed
 
@@ -107,6 +113,9 @@ def forget(
         receipt = gone(str(own.root.own(inbox.INBOX)), target.question.id, ("it is not asked about again",))
     elif target.prose is not None:
         receipt = _without_prose(own, target, reason)
+    elif target.is_said:
+        _bury(own, [target.text], reason)
+        receipt = gone(target.where, "", ())
     elif target.turn is not None:
         receipt, told = _without_turn(own, sessions, *target.turn)
     else:
@@ -174,6 +183,21 @@ def gone(path: str, handle: str, notes: tuple[str, ...], line: int | None = None
         id="", action="forgotten", scope=Scope.LOCAL, dialect=indexed.DIALECT, path=path, record=None, handle=handle, line=line,
         notes=(*notes, records.CANNOT_UNDO),
     )  # fmt: skip
+
+
+def _undecided(candidates: str, told: Sequence[str]) -> str:
+    """What waits for a decision, without what says one of these things."""
+    wanted = {normalised(each) for each in told if each.strip()}
+    try:
+        every = json.loads(candidates)
+    except ValueError:
+        return "[]"
+    kept = [
+        each
+        for each in every
+        if not {normalised(str(each.get("default", ""))), normalised(str(each.get("quote", "")))} & wanted
+    ]
+    return candidates if len(kept) == len(every) else json.dumps(kept)
 
 
 def _out_of_note(own: Shelf, line: Hit) -> None:

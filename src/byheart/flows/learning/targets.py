@@ -6,6 +6,7 @@ touched, and what comes nearest is told.
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ class Target:
     question: Question | None = None
     prose: tuple[Root, ProseLine] | None = None
     turn: tuple[str, int] | None = None
+    # Only agents' own transcripts have these words.
+    is_said: bool = False
 
 
 def meant(own: Shelf, selector: str, scope: Scope | None) -> Target:
@@ -192,7 +195,9 @@ def _shown(own: Shelf) -> Iterator[tuple[str, str]]:
 def _nothing(own: Shelf, selector: str, scope: Scope | None) -> Target:
     documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
     known: Sequence[Hit] = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.desk, own.root)]
-    near = {hit.id: hit for hit in ranking.found(selector, known, 2 * _SHOWN)}
+    by_id = {hit.id: hit for hit in known}
+    alike = difflib.get_close_matches(selector.rpartition("#")[2], by_id, _SHOWN, 0.75)
+    near = {name: by_id[name] for name in alike} | {hit.id: hit for hit in ranking.found(selector, known, 2 * _SHOWN)}
     told = "; ".join(
         f"{hit.address} {own.desk.scanner.redacted(hit.record.text)[:160]!r}" for hit in list(near.values())[:_SHOWN]
     )

@@ -177,6 +177,8 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
     notes = [*([_BEFORE] if late else []), *card["notices"], *([assembling.PARTLY] if is_partial else [])]
     used = sum(len(note) + 1 for note in notes)
     chosen, out = assembling.fitted(head, sections, room - used, most - used // 3)
+    if not chosen and out:
+        notes.append(assembling.NO_ROOM.format(count=len(out)))
     if not chosen:
         return "".join(f"{note}\n" for note in notes) if call.told.get("source") != "resume" else ""
     body = assembling.rendered(head[0], chosen, len(out), "", notes)
