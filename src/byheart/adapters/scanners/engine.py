@@ -53,7 +53,7 @@ _EVERYDAY = frozenset(
         "password",
     }
 )
-_TOGETHER = 7
+_TOGETHER, _FEW_WORDY = 7, 2
 # How much of a text around a word that announces a secret is looked at; and where a value ends.
 _BEFORE, _BEHIND = 100, 200
 _SPACE = re.compile(rb"\s")
@@ -108,7 +108,8 @@ class Engine:
         self._all = rules
         self._rules = [rule for rule in rules if not (rule.is_wordy and words)]
         self._wordy = [rule for rule in rules if rule.is_wordy and words]
-        self._any = "|".join(f"(?:{rule.pattern})" for rule in self._wordy)
+        few = [self._wordy[at : at + _FEW_WORDY] for at in range(0, len(self._wordy), _FEW_WORDY)]
+        self._wordy_groups = [(each, "|".join(f"(?:{rule.pattern})" for rule in each)) for each in few]
         self._hints: Any = None
         self._by_hint: list[int] = []
         # Rules whose hints occur in nearly every text: they are asked for together before each runs by itself.
@@ -157,8 +158,9 @@ class Engine:
             for start, end in stretches:
                 places.append(at)
                 at += end - start + len(_BETWEEN)
-            # Most of what is announced comes to nothing, which one pass tells.
-            wanted = self._wordy if compiled(self._any).search(text) is not None else []
+            # Most of what is announced comes to nothing, which one pass tells of a few rules.
+            hits = (each for each, pattern in self._wordy_groups if compiled(pattern).search(text) is not None)
+            wanted = [rule for each in hits for rule in each]
             for rule, begin, stop in self._run(wanted, text, 0):
                 number = bisect_right(places, begin) - 1
                 start, end = stretches[number]

@@ -35,8 +35,9 @@ _NAMED = (
     r"(?:api|access|auth|secret|signing|encryption|master|licen[cs]e|activation|webhook|deploy|bot|client|refresh|recovery)[ _-]?(?:key|token|secret|code)s?|password|passphrase|passwort|kennwort|mot de passe|contrase\S{1,3}a|senha"
     r"|webhook-?secret|api-?schl\S{1,3}ssel|cl(?:\xc3\xa9|e)s? (?:d['\xe2\x80\x99]api|api|de \w{1,20}|d['\xe2\x80\x99]\S{1,20})|clave de \S{1,20}|chave (?:de|da) \S{1,20}|секрет|Секрет|токен|Токен|ключ \S{1,24}|Ключ \S{1,24}|пароль|Пароль|密钥|秘钥|令牌|密码|シークレット|トークン|APIキー|パスワード"
 )
-# What announces a secret, in a sentence or in a line of settings.
-ANNOUNCING = rf"(?i)pass|pwd|secret|token|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS}|anmelden|connexion|acceso|entrar"
+# What announces a secret, in a sentence or in a line of settings. How many tokens a model used announces nothing.
+_KEYS_BUT_TOKENS = _KEYS.replace(r"|\btoken|", "|")
+ANNOUNCING = rf"(?i)pass|pwd|secret|token(?:[^s]|s[^\"_]|s?$)|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|connexion|acceso|entrar"
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
     r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para)\s|\xc3\xa9\s"
