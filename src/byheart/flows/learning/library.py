@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from byheart.flows.sessions.library import Sessions
 
 
-# Shorter words stand in many sessions.
-_TELLING = 12
 # Starting a process takes as long as learning from so many sessions.
 _WORTH_A_HAND = 60
 
@@ -459,11 +457,9 @@ class Learning:
         try:
             return targets.meant(self.shelf(), selector, scope)
         except NothingFound:
-            said = self._sessions.saying(selector) if len(selector) >= _TELLING else ()
-            if not said:
+            if (said := targets.of_sessions(self._sessions, selector)) is None:
                 raise
-            session, number, _ = said[0]
-            return targets.Target(text=selector, where=f"{session.agent}:{session.id}#{number}", is_said=True)
+            return said
 
     def forget(self, target: Target, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Take one thing away for good, whatever it is, and say where its words still stand and what is done about that."""

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from byheart.flows.journal.purge import ProseLine
     from byheart.flows.learning.inbox import Question
     from byheart.flows.learning.shelf import Shelf
+    from byheart.flows.sessions.library import Sessions
 
 _ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
 _TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
 _BOOKS = {"profile": ("yaml-block",), "rules": ("triples",), "journal": ("journal",), "record": NOTEBOOKS}
-_SHOWN = 3
+_SHOWN, _TELLING = 3, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,16 @@ def meant(own: Shelf, selector: str, scope: Scope | None) -> Target:
     if turn is not None:
         return Target(text="", where=selector, turn=(turn["session"], int(turn["turn"])))
     return _by_name(own, selector, scope) or _by_words(own, selector, scope) or _nothing(own, selector, scope)
+
+
+def of_sessions(sessions: Sessions, selector: str) -> Target | None:
+    """Words that no memory has, but a session."""
+    # Shorter words stand in many.
+    said = sessions.saying(selector) if len(selector) >= _TELLING else ()
+    if not said:
+        return None
+    session, number, _ = said[0]
+    return Target(text=selector, where=f"{session.agent}:{session.id}#{number}", is_said=True)
 
 
 def _named(own: Shelf, book: str, name: str, scope: Scope | None, selector: str) -> Target:
