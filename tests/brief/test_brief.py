@@ -147,7 +147,7 @@ def test_summary_has_a_limit_of_its_own(cli: Cli, bench: Bench) -> None:
 
 def test_explain_says_why_each_line_is_in_and_why_others_are_not(cli: Cli, bench: Bench) -> None:
     cli("remember", "--key", "writing.tone", "concise")
-    Path(bench.project, "AGENTS.md").write_text("# Rules\n\n- Always weigh the flour in grams, please.\n")
+    bench.put("AGENTS.md", "# Rules\n\n- Always weigh the flour in grams, please.\n")
     handbook(cli, bench, ["always weigh flour in grams", "always use the bell"], [])
     done = cli("brief", "--explain")
     assert done.code == 0
@@ -159,9 +159,7 @@ def test_explain_says_why_each_line_is_in_and_why_others_are_not(cli: Cli, bench
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"])
 def test_what_instruction_files_say_is_not_repeated(cli: Cli, bench: Bench, name: str) -> None:
-    path = Path(bench.project, name)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("Weigh flour in grams, never in cups.\n")
+    bench.put(name, "Weigh flour in grams, never in cups.\n")
     handbook(cli, bench, ["weigh flour in grams, never in cups", "ring the bell twice"], [])
     told = [line["text"] for line in brief(cli)["told"]]
     assert "ring the bell twice" in told

@@ -132,7 +132,7 @@ def _has_moved(desk: Desk, rival: Place) -> bool:
     if desk.files.read(rival).text is None:
         return False
     desk.trust.renew()
-    return desk.trust.is_trusted
+    return desk.trust.allows(rival)
 
 
 def _refuse_strange(desk: Desk, place: Place, snapshot: Snapshot) -> None:
