@@ -53,7 +53,7 @@ _EVERYDAY = frozenset(
         "password",
     }
 )
-_TOGETHER, _FEW_WORDY = 7, 2
+_TOGETHER, _FEW_WORDY = 12, 3
 # How much of a text around a word that announces a secret is looked at; and where a value ends.
 _BEFORE, _BEHIND = 100, 200
 _SPACE = re.compile(rb"\s")
