@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.errors import NothingFound
-from byheart.domain.records import Scope
 from byheart.flows.brief import gathering
 from byheart.flows.learning import indexed
 from byheart.testing import Bench
@@ -217,7 +216,6 @@ def test_forget_works_while_memory_is_switched_off(cli: Cli) -> None:
     cli("settings", "enabled", "off")
     assert cli("forget", "I prefer tabs", "--yes").code == 0
     assert cli("--set", "memory.enabled=false", "forget", "nothing like it", "--yes").code == 1
-    assert Scope.LOCAL
 
 
 def test_inbox_item_leaves_every_byte_when_it_is_forgotten(tmp_path: Path) -> None:
