@@ -9,6 +9,7 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, vouched
+from byheart.flows.trust import FILES_OF
 from byheart.wiring import IN_CHECKOUT, JOURNAL_FILE, PROFILE_FILE, REPO_RULES, is_journal, project_of, trust_of
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def strange_transcripts(around: Surroundings, folder: str) -> set[str]:
     project = project_of(folder, around.home)
     trust = trust_of(around.home, project, disk(), around.clock)
     every = _transcripts(project.folder)
-    theirs = trust.strangers(Place(project.folder, "transcripts"), [unit for _, unit in every], "files")
+    theirs = trust.strangers(Place(project.folder, "transcripts"), [unit for _, unit in every], FILES_OF)
     return {path for at, (path, _) in enumerate(every) if at in theirs}
 
 

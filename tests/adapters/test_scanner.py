@@ -299,7 +299,7 @@ def test_judgement_never_sees_more_than_a_short_cut_out() -> None:
     hostile = (
         "password=" + "a1" * 50_000 + "\nAuthorization: " + "b2" * 50_000 + "\neyJ" + "c" * 90_000 + "." + "d" * 90_000
     )
-    list(Engine(rules).matches(hostile))
+    list(Engine(rules).matches(hostile.encode()))
     assert seen
     assert max(seen) <= 2048
 

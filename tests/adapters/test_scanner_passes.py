@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from byheart.adapters.scanners.engine import Engine
+from byheart.adapters.scanners import disguises
 from byheart.adapters.scanners.scanner import RuleScanner
 from tests.adapters.test_scanner import TOKENS
 
@@ -23,13 +23,12 @@ def long_text(dice: random.Random, size: int) -> str:
 def test_shortcuts_lose_nothing() -> None:
     dice = random.Random(7)
     quick = RuleScanner()._secrets._engine
-    plain = Engine(quick._all)
-    plain._groups = []
+    rules = [rule for rule in quick._all if rule.name not in (disguises.ESCAPED, disguises.PARTED)]
     for _ in range(30):
-        text = long_text(dice, dice.choice((30_000, 90_000)))
-        content = text.encode()
-        found = {(begin, stop) for _, begin, stop in quick.matches(text)}
-        wanted = {(begin, stop) for _, begin, stop in plain.matches(text)}
+        content = long_text(dice, dice.choice((30_000, 90_000))).encode()
+        found = {(begin, stop) for rule, begin, stop in quick.matches(content) if rule in rules}
+        # Each rule by itself over the whole text, as if there were no shortcut.
+        wanted = {(begin, stop) for _, begin, stop in quick._run(rules, content, 0)}
         # Where two rules see the same secret, which of them says so does not matter; that somebody does, does.
         assert covered(content, found) == covered(content, wanted)
 

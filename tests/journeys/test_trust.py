@@ -275,6 +275,47 @@ def test_line_of_somebody_elses_commit_is_told_as_the_repositorys(upstream: Upst
     assert "from others" in cli("profile").out
 
 
+QUIET = {
+    "squashed": [["merge", "-q", "--squash", "origin/main"], ["commit", "-q", "-m", "squashed"]],
+    "file out of a branch": [["checkout", "-q", "origin/main", "--", "memories.md"]],
+    "file out of a branch, committed": [["checkout", "-q", "origin/main", "--", "memories.md"], ["commit", "-q", "-m", "x"]],
+    "restored": [["restore", "--source", "origin/main", "memories.md"], ["commit", "-q", "-a", "-m", "restored"]],
+    "picked": [["cherry-pick", "-n", "origin/main"], ["commit", "-q", "-m", "picked"]],
+    "squashed out of a pack": [["gc", "-q"], ["merge", "-q", "--squash", "origin/main"], ["commit", "-q", "-m", "squashed"]],
+    "squashed out of what was fetched": [["fetch", "-q", "origin", "main"], ["update-ref", "-d", "refs/remotes/origin/main"], ["merge", "-q", "--squash", "FETCH_HEAD"], ["commit", "-q", "-m", "squashed"]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", QUIET.values(), ids=QUIET)
+def test_line_that_comes_in_without_a_merge_in_the_log_is_the_repositorys(
+    upstream: Upstream, cli: Cli, steps: list[list[str]]
+) -> None:
+    assert cli("trust", "--yes").code == 0
+    upstream.add(upstream.theirs, "    - {key: c.d, value: from others}")
+    upstream.commit(upstream.theirs, "second")
+    upstream.push()
+    upstream.git(upstream.ours, "fetch", "-q")
+    for step in steps:
+        upstream.git(upstream.ours, *step)
+    upstream.add(upstream.ours, "    - {key: e.f, value: by hand}")
+    upstream.commit(upstream.ours, "mine")
+    assert cli("profile").out.splitlines() == ["- a.b: from the start", "- e.f: by hand"]
+    assert "from others" in cli("brief").out.partition("not from the user)")[2]
+
+
+def test_transcript_taken_out_of_a_branch_is_the_repositorys(upstream: Upstream, cli: Cli) -> None:
+    assert cli("trust", "--yes").code == 0
+    name = ".specstory/history/2026-03-14_09-00Z-hello.md"
+    (upstream.theirs / name).parent.mkdir(parents=True)
+    (upstream.theirs / name).write_text(BROUGHT[name], encoding="utf-8")
+    upstream.commit(upstream.theirs, "second")
+    upstream.push()
+    upstream.git(upstream.ours, "fetch", "-q")
+    upstream.git(upstream.ours, "checkout", "-q", "origin/main", "--", ".specstory")
+    cli("learn")
+    assert CANARY not in cli("brief").out
+
+
 def test_line_edited_by_somebody_else_is_no_longer_the_users(upstream: Upstream, cli: Cli) -> None:
     assert cli("trust", "--yes").code == 0
     path = upstream.theirs / "memories.md"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 
+from byheart.adapters.git_objects import Objects, read_plain
 from byheart.text.patterns import deferred
 
 # Old and new commit, who and when, and what was done.
@@ -44,6 +44,21 @@ class Moves:
         since = lines[len(lines) - lines[::-1].index(mark) :] if mark else lines
         return any(not _is_own(line) for line in since)
 
+    def offered(self, path: str) -> list[str]:
+        """The texts that a file of this checkout has in other people's commits, as far as branches, tags, remotes or the last fetch
+        lead to them. Files can come out of those without HEAD's moving."""
+        if self._folder is None:
+            return []
+        entries = [entry for line in self._lines() if (entry := _ENTRY.match(line))]
+        own = {entry[2] for entry in entries if _OWN.match(entry[3])}
+        objects = Objects(self._folder, self._common())
+        contents = {objects.file(commit, path) for commit in objects.tips() - own}
+        return [content.decode("utf-8", "replace") for content in contents if content is not None]
+
+    def _common(self) -> str:
+        assert self._folder is not None
+        return os.path.join(self._folder, _text(os.path.join(self._folder, "commondir")).strip() or ".")
+
     def _lines(self) -> list[str]:
         if self._folder is None:
             return []
@@ -58,7 +73,7 @@ class Moves:
         if not head.startswith("ref:"):
             return True
         name = head.removeprefix("ref:").strip()
-        common = os.path.join(self._folder, _text(os.path.join(self._folder, "commondir")).strip() or ".")
+        common = self._common()
         packed = _text(os.path.join(common, "packed-refs"))
         return os.path.lexists(os.path.join(common, name)) or f" {name}\n" in packed or os.path.isdir(os.path.join(common, "reftable"))  # fmt: skip
 
@@ -79,14 +94,4 @@ def git_folder(top: str) -> str | None:
 
 
 def _text(path: str) -> str:
-    try:
-        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return ""
-    try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            return ""
-        with open(opened, "rb", closefd=False) as stream:
-            return stream.read(_LARGEST).decode("utf-8", "replace")
-    finally:
-        os.close(opened)
+    return read_plain(path, _LARGEST).decode("utf-8", "replace")

@@ -2,7 +2,7 @@
 
 Kept at home, in the project's own folder: which checkouts are trusted, and a digest of each line that is known, marked as the
 user's or as the repository's. A line that nobody has seen yet is the user's if nothing but their own commits has moved the
-checkout since the last look, and the repository's otherwise.
+checkout since the last look, and no commit of somebody else's has the same line; it is the repository's otherwise.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
         def brought(self, mark: str) -> bool: ...
 
+        def offered(self, path: str) -> list[str]: ...
 
-# What a file has: whole lines, or entries and what they say was forgotten where an entry has several lines.
-LINES_OF, ENTRIES_OF, FORGOTTEN_OF = "lines", "entries", "forgotten"
+
+# What a file has: whole lines, or entries and what they say was forgotten where an entry has several lines. And files as a whole,
+# each as its path, size and time.
+LINES_OF, ENTRIES_OF, FORGOTTEN_OF, FILES_OF = "lines", "entries", "forgotten", "files"
 TRUSTED, LINES = "trusted.json", "trusted-lines.txt"
 _MINE, _THEIRS = "+", "-"
 _LENGTH = 24
@@ -130,13 +133,36 @@ class Trust:
         own = self._own()
         before = own.get(key, own.get("mark", ""))
         if fresh:
-            brought = self._moves.brought(before)
-            self._keep([texts[at] for at in fresh], _THEIRS if brought else _MINE, {key: mark})
+            theirs = set(fresh if self._moves.brought(before) else self._offered(place, texts, fresh, kind))
+            self._mark([texts[at] for at in sorted(theirs)], _THEIRS)
+            self._keep([texts[at] for at in fresh if at not in theirs], _MINE, {key: mark})
         elif mark != before:
             # What came and brought no line of this file is over; what is typed from now on is the user's.
             self._keep([], _MINE, {key: mark})
         known = self._lines()
         return frozenset(at for at, name in enumerate(names) if name and known.get(name) == _THEIRS)
+
+    def _offered(self, place: Place, texts: Sequence[str], fresh: Sequence[int], kind: str) -> list[int]:
+        """Those of the fresh texts that somebody else's commit has in this file, too: a squashed merge, or a file taken out of a
+        branch, leaves no other trace."""
+        if kind == FILES_OF:
+            return [at for at in fresh if self._is_offered_file(texts[at])]
+        found = self._moves.offered(self._inside(str(place)))
+        if kind == LINES_OF:
+            lines = {" ".join(line.split()) for text in found for line in text.split("\n")}
+            return [at for at in fresh if " ".join(texts[at].split()) in lines]
+        whole = [" ".join(text.split()) for text in found]
+        if kind == ENTRIES_OF:
+            return [at for at in fresh if any(" ".join(texts[at].split()) in text for text in whole)]
+        # What is said to be forgotten is spelled in many ways; its words are there in each.
+        return [at for at in fresh if any(all(word in text for word in texts[at].split()[1:]) for text in whole)]
+
+    def _is_offered_file(self, unit: str) -> bool:
+        path, size, _ = unit.rsplit(" ", 2)
+        return any(len(text.encode()) == int(size) for text in self._moves.offered(self._inside(path)))
+
+    def _inside(self, path: str) -> str:
+        return path.removeprefix(self._checkout.rstrip("/") + "/")
 
     def is_strange(self, text: str) -> bool:
         """Whether a text is known to be the repository's, wherever it stands by now."""

@@ -200,6 +200,7 @@ def personal_rules() -> list[Rule]:
             hints=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
             # A stretch of a UUID may have the digits of a card by chance.
             accept=lambda value, whole, before: luhn(value) and whole == value and not _HEX_GROUP.search(before),
+            reach=60,
             says="holds a payment card number",
         ),
         Rule(
@@ -215,6 +216,7 @@ def personal_rules() -> list[Rule]:
             hints=("ssn", "social", "passport", "licen", "national", "tax id"),
             group=1,
             accept=lambda value, *_: sum(each.isdigit() for each in value) >= 5,
+            before=48,
             says="holds an identity number",
         ),
         Rule(
@@ -240,6 +242,7 @@ def personal_rules() -> list[Rule]:
                 "immigration",
                 "criminal",
             ),
+            before=80,
             says="holds a sensitive personal detail",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Secrets in another spelling than their own: as base64 or hex, as UTF-16, with a line break inside.
+"""Secrets in another spelling than their own: as base64 or hex, with escapes, as UTF-16, with a line break inside.
 
 Each disguise is found as a stretch of the text and what it says in the clear; whoever asked looks through that by the same rules.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
+from byheart.adapters.scanners.rules import Rule
 from byheart.domain.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Four letters of base64 that come to three letters of ASCII: every first bit of them is nought, so that one run in a quarter of a
 # million is taken for text by chance. Lines may break between them.
@@ -36,16 +38,38 @@ class Disguise:
 
     start: int
     end: int
-    clear: str
+    clear: bytes
     places: tuple[tuple[int, int], ...] = ()
     # Parted by the end of a line; and whether nothing but a part of it stands in the next.
     is_broken: bool = False
     is_alone: bool = False
 
-    def place(self, at: int) -> int:
-        """Where a position of the clear text stands."""
-        known = max((pair for pair in self.places if pair[0] <= at), default=(0, self.start))
-        return known[1] + at - known[0]
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a stretch of the clear text stands."""
+        if not self.places:
+            return self.start, self.end
+        first = self._place(start)
+        return first, max(self._place(end - 1) + 1, first + 1)
+
+    def is_stretched(self, start: int, end: int) -> bool:
+        """Whether a stretch of the clear text takes more room where it stands, so that nobody else sees it there."""
+        first, last = self.span(start, end)
+        return last - first > end - start
+
+    def first_line(self) -> Disguise | None:
+        """What stands before the first line's end, where something else follows that; else None."""
+        if not self.is_broken or self.is_alone:
+            return None
+        return Disguise(self.start, self.end, self.clear[: self.places[1][0]])
+
+    def _place(self, at: int) -> int:
+        index = bisect_right(self.places, at, key=_in_the_clear) - 1
+        clear, text = self.places[index] if index >= 0 else (0, self.start)
+        return text + at - clear
+
+
+def _in_the_clear(place: tuple[int, int]) -> int:
+    return place[0]
 
 
 def encoded(content: bytes, base64_: Any, hex_: Any) -> Iterator[Disguise]:
@@ -54,10 +78,10 @@ def encoded(content: bytes, base64_: Any, hex_: Any) -> Iterator[Disguise]:
         start, end = found.span()
         packed = re.sub(rb"\s|\\r|\\n", b"", content[start : min(end, start + _LARGEST)])
         raw = _base64(packed.translate(_STANDARD).rstrip(b"="))
-        yield Disguise(start, end, raw.replace(b"\x00", b"").decode("utf-8", "replace"))
+        yield Disguise(start, end, raw.replace(b"\x00", b""))
     for found in hex_.finditer(content):
         start, end = found.span()
-        yield Disguise(start, end, bytes.fromhex(content[start:end].decode()).decode("utf-8", "replace"))
+        yield Disguise(start, end, bytes.fromhex(content[start:end].decode()))
 
 
 BASE64, HEX = _BASE64, _HEX
@@ -87,14 +111,12 @@ def wide(content: bytes, pattern: Any) -> Iterator[Disguise]:
         last = found.end()
     places.append((len(clear), last))
     clear += content[last:]
-    if clear.isascii():
-        yield Disguise(0, len(content), clear.decode(), tuple(places))
+    yield Disguise(0, len(content), bytes(clear), tuple(places))
 
 
-def broken(content: bytes, pattern: Any) -> Iterator[Disguise]:
-    """Beginnings of tokens that reach a line's end, with what stands at the beginning of the next lines."""
-    for found in pattern.finditer(content):
-        start = found.start()
+def broken(content: bytes, starts: Iterable[int]) -> Iterator[Disguise]:
+    """Tokens that begin at these places and reach a line's end, with what stands at the beginning of the next lines."""
+    for start in starts:
         clear, at = bytearray(), start
         places: list[tuple[int, int]] = []
         is_alone = True
@@ -113,29 +135,30 @@ def broken(content: bytes, pattern: Any) -> Iterator[Disguise]:
                 break
             at = stop.end()
         if len(places) > 1:
-            yield Disguise(
-                start, at, clear.decode("utf-8", "replace"), tuple(places), is_broken=True, is_alone=is_alone
-            )
+            yield Disguise(start, at, bytes(clear), tuple(places), is_broken=True, is_alone=is_alone)
 
 
-def broken_pattern(hints: Sequence[str]) -> str:
-    """Where a token that begins like one of these may be parted by the end of a line."""
-    telling = [hint for hint in hints if len(hint) >= 4 or (len(hint) == 3 and hint[-1] in "-_.")]
-    starts = "|".join(re.escape(hint) for hint in dict.fromkeys(telling))
-    return rf"(?i)(?:{starts})[A-Za-z0-9+/=_.\-]*(?:[ \t]*\\?\r?\n|\\n)"
+def disguise_rules(tokens: Sequence[Rule]) -> list[Rule]:
+    """What a text may hold in another spelling: words with escapes in them, and tokens parted by the end of a line, which begin
+    like one of these."""
+    hints = dict.fromkeys(hint for rule in tokens for hint in rule.hints)
+    telling = tuple(hint for hint in hints if len(hint) >= 4 or (len(hint) == 3 and hint[-1] in "-_."))
+    starts = "|".join(re.escape(hint) for hint in telling)
+    parted = rf"(?i)(?:{starts})[A-Za-z0-9+/=_.\-]*(?:[ \t]*\\?\r?\n|\\n)"
+    return [
+        Rule(name=ESCAPED, pattern=_WITH_ESCAPES, hints=("%", "\\u00", "\\x"), trims=b""),
+        Rule(name=PARTED, pattern=parted, hints=telling, trims=b""),
+    ]
 
 
-ESCAPED = r"""[^\s"'<>`]*(?:%[0-9A-Fa-f]{2}|\\u00[2-7][0-9A-Fa-f]|\\x[2-7][0-9A-Fa-f])[^\s"'<>`]*"""
+ESCAPED, PARTED = "escaped", "parted"
+_WITH_ESCAPES = r"""[^\s"'<>`]*(?:%[0-9A-Fa-f]{2}|\\u00[2-7][0-9A-Fa-f]|\\x[2-7][0-9A-Fa-f])[^\s"'<>`]*"""
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})|\\u00([2-7][0-9A-Fa-f])|\\x([2-7][0-9A-Fa-f])")
-_MOST_ESCAPED = 4_000
 
 
-def escaped(content: bytes, pattern: Any) -> Iterator[Disguise]:
+def escaped(content: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Disguise]:
     """Words in which signs are spelled by their numbers, as addresses and programs have them."""
-    for number, found in enumerate(pattern.finditer(content)):
-        start, end = found.span()
-        if number == _MOST_ESCAPED or end - start > _LARGEST:
-            return
+    for start, end in spans:
         clear, last = bytearray(), start
         places: list[tuple[int, int]] = []
         for escape in _ESCAPE.finditer(content, start, end):
@@ -147,7 +170,7 @@ def escaped(content: bytes, pattern: Any) -> Iterator[Disguise]:
         places.append((len(clear), last))
         clear += content[last:end]
         # A sign that is spelled out ends a word as well as any other.
-        yield Disguise(start, end, clear.decode("utf-8", "replace"), tuple(places))
+        yield Disguise(start, end, bytes(clear), tuple(places))
 
 
 def folded(content: bytes, start: int, end: int) -> int:

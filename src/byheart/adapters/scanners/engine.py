@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from byheart.adapters.scanners.rules import Rule
 
@@ -22,43 +22,19 @@ _FEW = 40
 _SMALL = 20_000
 _PIECE = 65_536
 _OVERLAP = 1_024
-_JUDGED = 512
-_EVERYDAY = frozenset(
-    {
-        "re_",
-        "pat",
-        "0/",
-        "sk",
-        ".",
-        "|",
-        "s.",
-        "://",
-        "0",
-        "-",
-        ":",
-        "*",
-        "_",
-        "00",
-        "11",
-        "0.",
-        "st.",
-        "sk_",
-        "db-",
-        "fc-",
-        "sdk-",
-        "api-",
-        "address",
-        "national",
-        "machine",
-        "password",
-    }
-)
-_TOGETHER, _FEW_WORDY = 12, 3
-# How much of a text around a word that announces a secret is looked at; and where a value ends.
-_BEFORE, _BEHIND = 100, 200
+_JUDGED, _MOST_JUDGED = 512, 2_000
+# Hints that stand in nearly every text.
+_EVERYDAY = frozenset(". s. b. r. | : * - :// 0 0. 0/ sk".split())
+_TOGETHER, _FEW_WORDY = 24, 3
+# How much of a text around a word that announces a secret is looked at, and how far on the next such word is looked for, at least
+# and at most; how much behind a hint; and where a value ends.
+_BEFORE, _BEHIND, _STRIDE, _WIDEST = 100, 200, 60, 4_000
+_BEHIND_HINT = 80
+# So many hints in a piece that all of it is looked at.
+_CROWD = 60
 _SPACE = re.compile(rb"\s")
 # Ends every pattern, and every line.
-_BETWEEN = b"\n\x00\n"
+BETWEEN = b"\n\x00\n"
 _SPACES = (b"", b" ", b"\n", b"\r", b"\t", b'"', b"'", b")", b"\\", b"<")
 # What we put in a secret's place; found again, it is not one.
 _REDACTED = re.compile(rb"\W{0,3}\[REDACTED:[a-z0-9-]{1,40}\]?\W{0,3}")
@@ -106,21 +82,15 @@ class Engine:
         """`words` is a pattern for the words that announce a secret; wordy rules are tried around them alone."""
         self._words = words
         self._all = rules
-        self._rules = [rule for rule in rules if not (rule.is_wordy and words)]
-        self._wordy = [rule for rule in rules if rule.is_wordy and words]
-        few = [self._wordy[at : at + _FEW_WORDY] for at in range(0, len(self._wordy), _FEW_WORDY)]
-        self._wordy_groups = [(each, "|".join(f"(?:{rule.pattern})" for rule in each)) for each in few]
-        self._hints: Any = None
-        self._by_hint: list[int] = []
-        # Rules whose hints occur in nearly every text: they are asked for together before each runs by itself.
-        common = [rule for rule in self._rules if any(hint in _EVERYDAY for hint in rule.hints)]
+        wordy = [rule for rule in rules if rule.is_wordy and words]
+        common = [rule for rule in rules if rule not in wordy and _is_everyday(rule)]
         # An automaton for all of them would have too many states; one for a few is as fast as one for one.
-        some = [common[at : at + _TOGETHER] for at in range(0, len(common), _TOGETHER)]
-        self._groups = [
-            (frozenset(rule.name for rule in each), "|".join(f"(?:{rule.pattern})" for rule in each))
-            for each in some
-            if each
-        ]
+        self._wordy = _in_groups(wordy, _FEW_WORDY)
+        self._common = _in_groups(common, _TOGETHER)
+        self._hinted_rules = [rule for rule in rules if rule not in wordy and rule not in common]
+        self._hints: Any = None
+        self._by_hint: list[tuple[int, bytes]] = []
+        self._judged: dict[str, dict[tuple[bytes, bytes], tuple[int, int] | None]] = {}
         self._scans = 0
 
     @property
@@ -128,9 +98,8 @@ class Engine:
         """A digest of all rules, as far as they are written down."""
         return short_digest(_EDITION, *(f"{rule.name} {rule.pattern}" for rule in self._all))
 
-    def matches(self, text: str) -> Iterator[tuple[Rule, int, int]]:
-        """Each match as rule and the span of its secret, in bytes of the UTF-8 text."""
-        content = text.encode("utf-8", "surrogatepass")
+    def matches(self, content: bytes) -> Iterator[tuple[Rule, int, int]]:
+        """Each match in a UTF-8 text as rule and the span of its secret."""
         self._scans += 1
         if len(content) <= _SMALL and self._scans <= _FEW:
             lowered = content.lower()
@@ -149,57 +118,40 @@ class Engine:
             start = end if clean or end >= len(content) else max(start + 1, end - _OVERLAP)
 
     def _found(self, piece: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
-        yield from self._run(self._likely(piece, self._hinted(piece)), piece, offset)
-        stretches = _around(piece, compiled(self._words)) if self._wordy else []
-        if stretches:
-            # All of them as one text: a call of a pattern costs more than the text.
-            text = _BETWEEN.join([piece[start:end] for start, end in stretches])
-            places, at = [], 0
-            for start, end in stretches:
-                places.append(at)
-                at += end - start + len(_BETWEEN)
-            # Most of what is announced comes to nothing, which one pass tells of a few rules.
-            hits = (each for each, pattern in self._wordy_groups if compiled(pattern).search(text) is not None)
-            wanted = [rule for each in hits for rule in each]
-            for rule, begin, stop in self._run(wanted, text, 0):
-                number = bisect_right(places, begin) - 1
-                start, end = stretches[number]
-                shift = start - places[number]
-                yield rule, offset + begin + shift, offset + min(stop + shift, end)
+        hinted = self._hinted(piece)
+        wide = [rule for rule, _ in hinted if rule.before is None]
+        yield from self._run(_present(self._common, piece) + wide, piece, offset)
+        lowered = piece.lower()
+        for rule, hints in hinted:
+            if rule.before is not None:
+                text = _Stretches(piece, _around_hints(piece, lowered, hints, rule.before))
+                yield from text.placed(self._run([rule], text.content, 0), offset)
+        if self._wordy and (stretches := _around_words(piece, compiled(self._words))):
+            text = _Stretches(piece, stretches)
+            yield from text.placed(self._run(_present(self._wordy, text.content), text.content, 0), offset)
 
     def _run(self, rules: list[Rule], content: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
         for rule in rules:
+            judged = self._judged.setdefault(rule.pattern, {})
             for found in compiled(rule.pattern).finditer(content):
                 begin, end = found.span()
                 whole = content[begin:end]
-                start = begin
-                if rule.group:
-                    told = _grouped(rule.pattern).match(whole)
-                    group = 0 if told is None else rule.group if rule.group > 0 else told.lastindex or 0
-                    if told is None or told[group] is None:
-                        continue
-                    start, end = begin + told.start(group), begin + told.end(group)
-                value = content[start:end]
-                if b"[REDACTED:" in value and _REDACTED.fullmatch(value):
-                    continue
-                if rule.accept is not None:
-                    before = _text(content[max(0, begin - rule.reach) : begin])
-                    # Python's own patterns judge the cut-out, so it is kept short whatever the text is.
-                    if not rule.accept(_text(value[:_JUDGED]), _text(whole[: 4 * _JUDGED]), before):
-                        continue
-                yield rule, offset + start, offset + _trimmed(content, start, end, rule.trims)
+                before = content[max(0, begin - rule.reach) : begin] if rule.reach else b""
+                # Texts repeat themselves: what was judged once is known.
+                try:
+                    inner = judged[whole, before]
+                except KeyError:
+                    inner = _secret_in(rule, whole, before)
+                    if len(judged) >= _MOST_JUDGED:
+                        judged.clear()
+                    if end - begin <= _JUDGED:
+                        judged[whole, before] = inner
+                if inner is not None:
+                    start, end = begin + inner[0], begin + inner[1]
+                    yield rule, offset + start, offset + _trimmed(content, start, end, rule.trims)
 
-    def _likely(self, piece: bytes, wanted: list[Rule]) -> list[Rule]:
-        """The rules without those of the common ones that surely match nowhere in the piece: one pass asks for a few of them."""
-        absent: set[str] = set()
-        hinted = {rule.name for rule in wanted}
-        for names, pattern in self._groups:
-            if len(names & hinted) > 1 and compiled(pattern).search(piece) is None:
-                absent |= names
-        return [rule for rule in wanted if rule.name not in absent]
-
-    def _hinted(self, piece: bytes) -> list[Rule]:
-        """The rules worth trying on a piece: one pass finds all hints that occur in it."""
+    def _hinted(self, piece: bytes) -> list[tuple[Rule, list[bytes]]]:
+        """The rules worth trying on a piece with their hints there: one pass finds all hints that occur in it."""
         import re2
 
         if self._hints is None:
@@ -209,31 +161,111 @@ class Engine:
             options.literal = True
             options.max_mem = 64 << 20
             hints = re2.Set.SearchSet(options)
-            for index, rule in enumerate(self._rules):
+            for index, rule in enumerate(self._hinted_rules):
                 for hint in rule.hints:
                     hints.Add(hint.encode())
-                    self._by_hint.append(index)
+                    self._by_hint.append((index, hint.encode()))
             hints.Compile()
             self._hints = hints
-        found = self._hints.Match(piece) or ()
-        return [self._rules[index] for index in sorted({self._by_hint[each] for each in found})]
+        found: dict[int, list[bytes]] = {}
+        for each in sorted(self._hints.Match(piece) or ()):
+            index, hint = self._by_hint[each]
+            found.setdefault(index, []).append(hint)
+        return [(self._hinted_rules[index], hints) for index, hints in found.items()]
 
 
-def _around(piece: bytes, words: Any) -> list[tuple[int, int]]:
-    """The stretches of a piece around the words that announce a secret: from the line's beginning, if that is near, and on for as
-    long as a secret may be announced, up to the end of the word there."""
-    found: list[list[int]] = []
-    for match in words.finditer(piece):
-        at = match.start()
-        start = max(0, at - _BEFORE)
-        if found and start <= found[-1][1]:
-            found[-1][1] = at + _BEHIND
-        else:
-            found.append([start, at + _BEHIND])
+class _Stretches:
+    """Some stretches of a piece as one text, since a call of a pattern costs more than the text."""
+
+    def __init__(self, piece: bytes, stretches: list[tuple[int, int]]) -> None:
+        self.content = BETWEEN.join([piece[start:end] for start, end in stretches])
+        self._stretches = stretches
+        self._places, at = [], 0
+        for start, end in stretches:
+            self._places.append(at)
+            at += end - start + len(BETWEEN)
+
+    def placed(self, matches: Iterable[tuple[Rule, int, int]], offset: int) -> Iterator[tuple[Rule, int, int]]:
+        """Matches in the text as they stand in the piece, which begins at `offset`."""
+        for rule, begin, stop in matches:
+            number = bisect_right(self._places, begin) - 1
+            start, end = self._stretches[number]
+            shift = start - self._places[number]
+            yield rule, offset + begin + shift, offset + min(stop + shift, end)
+
+
+def _secret_in(rule: Rule, whole: bytes, before: bytes) -> tuple[int, int] | None:
+    """Where in a match its secret stands; None where it is none."""
+    start, end = 0, len(whole)
+    if rule.group:
+        told = _grouped(rule.pattern).match(whole)
+        group = 0 if told is None else rule.group if rule.group > 0 else told.lastindex or 0
+        if told is None or told[group] is None:
+            return None
+        start, end = told.span(group)
+    value = whole[start:end]
+    if b"[REDACTED:" in value and _REDACTED.fullmatch(value):
+        return None
+    # Python's own patterns judge the cut-out, so it is kept short whatever the text is.
+    if rule.accept and not rule.accept(_text(value[:_JUDGED]), _text(whole[: 4 * _JUDGED]), _text(before)):
+        return None
+    return start, end
+
+
+def _is_everyday(rule: Rule) -> bool:
+    """Whether a rule's hints stand in nearly every text: it is asked for together with others of its kind before it runs by itself.
+    The automaton for hints would only get more states by them, since these know which hints were seen."""
+    return not _EVERYDAY.isdisjoint(rule.hints)
+
+
+def _in_groups(rules: list[Rule], most: int) -> list[tuple[list[Rule], str]]:
+    groups = [rules[at : at + most] for at in range(0, len(rules), most)]
+    return [(each, "|".join(f"(?:{rule.pattern})" for rule in each)) for each in groups]
+
+
+def _present(groups: list[tuple[list[Rule], str]], content: bytes) -> list[Rule]:
+    """The rules of those groups that match somewhere: most come to nothing, which one pass tells of a few rules."""
+    return [rule for each, pattern in groups if compiled(pattern).search(content) is not None for rule in each]
+
+
+def _around_hints(piece: bytes, lowered: bytes, hints: list[bytes], before: int) -> list[tuple[int, int]]:
+    """The stretches of a piece around hints: from some way before each on to the end of the word."""
+    starts: list[int] = []
+    for hint in hints:
+        at = lowered.find(hint)
+        while at >= 0:
+            starts.append(at)
+            at = lowered.find(hint, at + len(hint))
+        if len(starts) > _CROWD:
+            return [(0, len(piece))]
+    starts.sort()
+    return _to_blanks(piece, [(max(0, at - before), at + _BEHIND_HINT) for at in starts])
+
+
+def _around_words(piece: bytes, words: Any) -> list[tuple[int, int]]:
+    """The stretches of a piece around the words that announce a secret: a little before them, and on for as long as a secret may be
+    announced, up to the end of the word there."""
+    starts: list[tuple[int, int]] = []
+    stride = _STRIDE
+    found = words.search(piece)
+    while found is not None:
+        at = found.start()
+        # Where words stand in crowds, looking for each costs more than taking all that is there.
+        is_crowd = bool(starts) and at - _BEFORE <= starts[-1][1]
+        stride = min(2 * stride, _WIDEST) if is_crowd else _STRIDE
+        starts.append((max(0, at - _BEFORE), at + stride + _BEHIND))
+        found = words.search(piece, at + stride)
+    return _to_blanks(piece, starts)
+
+
+def _to_blanks(piece: bytes, stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches, in the order of their beginnings, each up to the first blank at or behind its end; those that touch as one."""
     whole: list[tuple[int, int]] = []
-    for start, end in found:
-        first = whole.pop()[0] if whole and start < whole[-1][1] else start
+    for start, end in stretches:
+        if whole and end <= whole[-1][1]:
+            continue
         space = _SPACE.search(piece, min(end, len(piece)))
+        first = whole.pop()[0] if whole and start <= whole[-1][1] else start
         whole.append((first, space.start() if space else len(piece)))
     return whole
 

@@ -372,6 +372,7 @@ def prose_rules() -> list[Rule]:
             hints=_KEY_HINTS,
             group=-1,
             accept=_told_key,
+            reach=60,
             trims=b".,;:!?",
             is_wordy=True,
             says="tells a key",

@@ -30,6 +30,11 @@ def _varied(value: str, *_: str) -> bool:
 # What a token may follow: anything but a letter or digit that it could be a part of; a small letter or a digit, as names and other
 # escapes end in; or an escape that ends in a capital (%3D, \\u003D), or a colour.
 _BOUNDARY = r"(?:^|[^A-Za-z0-9]|[a-z0-9]|%[0-9A-Fa-f]{2}|\\[uUxX][0-9A-Fa-f]{2,8}|\\[A-Za-z])"
+_WORD_BOUNDARY = r"(?:^|[^A-Za-z0-9_]|%[0-9A-Fa-f]{2}|\\[uUxX][0-9A-Fa-f]{2,8}|\\[nrtbf]|\x1b\[[0-9;]{0,12}m)"
+# Shorter hints stand everywhere.
+_SHORTEST_HINT = 3
+_NEAR, _FAR = 48, 140
+_OVER_LINES = frozenset({"ansible-vault"})
 # A prefix as long as this, with a sign in it, is no part of anything else, whatever stands before it.
 _TELLING = 4
 _LOOSE = frozenset(
@@ -248,7 +253,9 @@ def provider_rules() -> list[Rule]:
             name, rest = row.split(None, 1)
             pattern, hints = re.split(r" {5}", rest, maxsplit=1)
             found = tuple(hints.split())
-            pattern = _placed(pattern.strip(), found, is_loose=name in _LOOSE or accept is _varied)
+            pattern = pattern.strip()
+            before = _before(pattern, found) if name not in _OVER_LINES else None
+            pattern = _placed(pattern, found, is_loose=name in _LOOSE or accept is _varied)
             rules.append(
                 Rule(
                     name=name,
@@ -258,9 +265,18 @@ def provider_rules() -> list[Rule]:
                     accept=accept,
                     trims=b".,;:!?",
                     is_token=accept is _real,
+                    before=before,
                 )
             )
     return rules
+
+
+def _before(pattern: str, hints: tuple[str, ...]) -> int | None:
+    """How far before its hint a token may begin, with what may stand before it; None where its hints stand everywhere."""
+    if any(len(hint) < _SHORTEST_HINT for hint in hints):
+        return None
+    # A token that begins with any letters has its hint in the middle or at its end.
+    return _FAR if re.match(r"(?:\\b|\(\?m\)\^)?(?:\(\?:)?\[", pattern) else _NEAR
 
 
 def _placed(pattern: str, hints: tuple[str, ...], *, is_loose: bool) -> str:
@@ -274,9 +290,4 @@ def _placed(pattern: str, hints: tuple[str, ...], *, is_loose: bool) -> str:
     if not is_loose and all(len(hint) >= _TELLING and re.search(r"[_.-]", hint) for hint in hints):
         return f"({bare})"
     # What any letters may begin needs a word to begin there, or an escape to end.
-    boundary = (
-        r"(?:^|[^A-Za-z0-9_]|%[0-9A-Fa-f]{2}|\\[uUxX][0-9A-Fa-f]{2,8}|\\[nrtbf]|\x1b\[[0-9;]{0,12}m)"
-        if is_loose
-        else _BOUNDARY
-    )
-    return f"{boundary}({bare})"
+    return f"{_WORD_BOUNDARY if is_loose else _BOUNDARY}({bare})"

@@ -29,12 +29,15 @@ class Rule:
     accept: Callable[[str, str, str], bool] | None = None
     says: str = "looks like a secret"
     weak: bool = False
-    reach: int = 60
+    reach: int = 0
     trims: bytes = b".,;:"
     # Its hints are words of every text, so whether it matches anywhere is asked for all such rules in one pass.
     is_wordy: bool = False
     # A token that its beginning gives away.
     is_token: bool = False
+    # For a match that has a hint in it: how far before the hint it may begin. It has no blank further behind the hint than an
+    # engine looks, so such a rule is tried around its hints alone. None for all others.
+    before: int | None = None
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.

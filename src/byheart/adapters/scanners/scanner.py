@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from byheart.adapters.scanners import disguises
 from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
-from byheart.adapters.scanners.engine import Engine, compiled
+from byheart.adapters.scanners.engine import BETWEEN, Engine, compiled
 from byheart.adapters.scanners.prose import ANNOUNCING, prose_rules
 from byheart.adapters.scanners.providers import provider_rules
 from byheart.adapters.scanners.shapes import shape_rules
@@ -16,7 +16,7 @@ from byheart.domain.results import Finding
 from byheart.text import lines, unicode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from byheart.adapters.scanners.rules import Rule
 
@@ -30,44 +30,62 @@ _HIDDEN = {
 }
 
 
+# A spelling within a spelling is looked for, one within that is not.
+_DEEPEST = 2
+
+
 class _Secrets:
     """The rules for secrets, also for those in another spelling."""
 
     def __init__(self, rules: list[Rule], words: str) -> None:
-        self._engine = Engine(rules, words)
-        self._parted = disguises.broken_pattern([hint for rule in rules if rule.is_token for hint in rule.hints])
+        tokens = [rule for rule in rules if rule.is_token]
+        self._engine = Engine([*rules, *disguises.disguise_rules(tokens)], words)
 
     @property
     def fingerprint(self) -> str:
         return self._engine.fingerprint
 
-    def matches(self, text: str) -> Iterator[tuple[Rule, int, int]]:
-        """Each match as rule and the span of its secret, in bytes of the UTF-8 text."""
-        content = text.encode("utf-8", "surrogatepass")
-        for rule, start, end in self._engine.matches(text):
-            yield rule, start, disguises.folded(content, start, end)
-        for found in disguises.encoded(content, compiled(disguises.BASE64), compiled(disguises.HEX)):
-            for inner, _, _ in self._engine.matches(found.clear):
-                yield inner, found.start, found.end
-                break
-        for found in disguises.escaped(content, compiled(disguises.ESCAPED)):
-            for rule, start, end in self._engine.matches(found.clear) if found.clear.isascii() else ():
-                yield rule, found.place(start), max(found.place(end - 1) + 1, found.place(start) + 1)
-        for found in (
-            *disguises.wide(content, compiled(disguises.NULS)),
-            *disguises.broken(content, compiled(self._parted)),
-        ):
-            # A token that is whole before its line ends does not go on in the next.
-            if (
-                found.is_broken
-                and not found.is_alone
-                and any(True for _ in self._engine.matches(found.clear[: found.places[1][0]]))
-            ):
-                continue
-            for rule, start, end in self._engine.matches(found.clear):
-                first, last = found.place(start), found.place(end - 1) + 1
-                if last - first > end - start:
-                    yield rule, first, last
+    def matches(self, content: bytes, depth: int = 0) -> Iterator[tuple[Rule, int, int]]:
+        """Each match in a UTF-8 text as rule and the span of its secret."""
+        escapes, parted = list[tuple[int, int]](), list[int]()
+        for rule, start, end in self._engine.matches(content):
+            if rule.name == disguises.ESCAPED:
+                escapes.append((start, end))
+            elif rule.name == disguises.PARTED:
+                parted.append(start)
+            else:
+                yield rule, start, disguises.folded(content, start, end)
+        if depth == _DEEPEST:
+            return
+        spelled = (
+            *disguises.encoded(content, compiled(disguises.BASE64), compiled(disguises.HEX)),
+            *disguises.escaped(content, escapes),
+        )
+        for rule, found, start, end in self._in_the_clear(spelled, depth):
+            yield rule, *found.span(start, end)
+        joined = (*disguises.wide(content, compiled(disguises.NULS)), *disguises.broken(content, parted))
+        crossing = [each for each in self._in_the_clear(joined, depth) if each[1].is_stretched(each[2], each[3])]
+        # A token that is whole before its line ends does not go on in the next, unless nothing else stands there.
+        firsts = [each.first_line() for each in dict.fromkeys(found for _, found, _, _ in crossing)]
+        whole = {found.start for _, found, _, _ in self._in_the_clear([each for each in firsts if each], _DEEPEST - 1)}
+        for rule, found, start, end in crossing:
+            if not (found.is_broken and found.start in whole):
+                yield rule, *found.span(start, end)
+
+    def _in_the_clear(
+        self, found: Sequence[disguises.Disguise], depth: int
+    ) -> Iterator[tuple[Rule, disguises.Disguise, int, int]]:
+        """What is found in disguises, with its span in their clear text. All of them are looked through as one text."""
+        if not found:
+            return
+        starts, at = [], 0
+        for each in found:
+            starts.append(at)
+            at += len(each.clear) + len(BETWEEN)
+        for rule, start, end in self.matches(BETWEEN.join([each.clear for each in found]), depth + 1):
+            number = bisect_right(starts, start) - 1
+            each, shift = found[number], starts[number]
+            yield rule, each, start - shift, min(end - shift, len(each.clear))
 
 
 class RuleScanner:
@@ -85,7 +103,7 @@ class RuleScanner:
 
     def secrets(self, text: str) -> list[Finding]:
         """Secrets and sensitive personal details, each at most once for a rule and a line."""
-        return _located(text, self._secrets.matches(text), "secret")
+        return _located(text, self._secrets, "secret")
 
     def findings(self, text: str) -> list[Finding]:
         """All that forbids storing a text. A `command` or `weak` finding forbids it only when nobody asked to store it."""
@@ -100,8 +118,8 @@ class RuleScanner:
                 found.append(Finding(rule=rule, message=_HIDDEN[rule], line=line, column=column, severity="hidden"))
         # Zero-width characters between letters must not hide a phrase from the rules.
         plain = unicode.visible(text)
-        found += _located(plain, self._instructions.matches(plain), "instruction")
-        found += _located(plain, self._commands.matches(plain), "command")
+        found += _located(plain, self._instructions, "instruction")
+        found += _located(plain, self._commands, "command")
         return found
 
     def unsafe_lines(self, text: str) -> dict[int, bool]:
@@ -111,7 +129,7 @@ class RuleScanner:
         breaks = [each.start() for each in re.finditer(b"\n", content)]
         found: dict[int, bool] = {}
         for engine, curable in ((self._secrets, True), (self._instructions, False)):
-            for rule, start, end in engine.matches(text):
+            for rule, start, end in engine.matches(content):
                 if rule.weak:
                     continue
                 first, last = bisect_left(breaks, start) + 1, bisect_left(breaks, max(start, end - 1)) + 1
@@ -121,7 +139,8 @@ class RuleScanner:
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand, as places in the text with the rule's name, in order and not overlapping."""
-        found = sorted({(start, end, rule.name) for rule, start, end in self._secrets.matches(text)})
+        content = text.encode("utf-8", "surrogatepass")
+        found = sorted({(start, end, rule.name) for rule, start, end in self._secrets.matches(content)})
         merged: list[tuple[int, int, str]] = []
         for start, end, name in found:
             if merged and start < merged[-1][1]:
@@ -131,7 +150,6 @@ class RuleScanner:
                 merged.append((start, end, name))
         if not merged or text.isascii():
             return merged
-        content = text.encode("utf-8", "surrogatepass")
         places, done, count = [], 0, 0
         for start, end, name in merged:
             count += len(content[done:start].decode("utf-8", "surrogatepass"))
@@ -150,13 +168,11 @@ class RuleScanner:
         return "".join((*parts, text[position:])) if parts else text
 
 
-def _located(text: str, matches: Iterable[tuple[Rule, int, int]], severity: str) -> list[Finding]:
-    content, breaks = b"", list[int]()
+def _located(text: str, engine: _Secrets | Engine, severity: str) -> list[Finding]:
+    content, breaks = text.encode("utf-8", "surrogatepass"), list[int]()
     found: dict[tuple[str, int], Finding] = {}
-    for rule, start, _ in matches:
-        if not content:
-            content = text.encode("utf-8", "surrogatepass")
-            breaks = [each.start() for each in re.finditer(b"\n", content)]
+    for rule, start, _ in engine.matches(content):
+        breaks = breaks or [each.start() for each in re.finditer(b"\n", content)]
         line = bisect_left(breaks, start) + 1
         key = (rule.name, line)
         if key not in found:

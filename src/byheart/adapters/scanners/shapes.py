@@ -20,6 +20,13 @@ _EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)[ \t]{0,6}"""
 _QUOTE = r"""[\\"'`(]{0,4}"""
 _VALUE = r"""([^\s"'`,;<>()\\]{4,})"""
 _LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,})"""
+# As long, with a digit among them: what has neither that nor quotation marks is code or a word.
+_ANY, _NO_DIGIT = r"""[^\s"'`,;<>()\\]""", r"""[^\s"'`,;<>()\\0-9]"""
+_LONG_VALUE_WITH_DIGIT = (
+    "("
+    + "|".join(f"{_NO_DIGIT}{{{at}}}[0-9]{_ANY}{{{7 - at},}}" for at in range(7))
+    + f"|{_NO_DIGIT}{{7,}}[0-9]{_ANY}*)"
+)
 
 _WEAK_KEY_WORDS = frozenset(
     "public pub publishable foreign primary partition sort cache index max min count counts usage limit limits per id name type".split()
@@ -222,6 +229,7 @@ def shape_rules() -> list[Rule]:
             pattern=r"""(?s)(?:kind:\s{0,4}["']?[sS]ecret["']?\s.{0,900}?\b(?:data|stringData):|\b(?:data|stringData):.{0,900}?kind:\s{0,4}["']?[sS]ecret)""",
             hints=("kind:",),
             accept=lambda _, match, before: bool(re.search(r"(?i)apiVersion|metadata|data:\s*\n", before + match)),
+            reach=60,
             says="holds a Kubernetes secret",
         ),
         Rule(
@@ -287,10 +295,11 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="secret-assignment",
-            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}{_QUOTE}{_LONG_VALUE}\(?",
+            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}(?:{_QUOTE}[\"'`]{_LONG_VALUE}|{_QUOTE}{_LONG_VALUE_WITH_DIGIT})\(?",
             hints=("secret", "token", "key", "credential", "bearer"),
-            group=1,
+            group=-1,
             accept=_assigned,
+            reach=60,
             is_wordy=True,
             says="assigns a secret",
         ),

@@ -1,0 +1,266 @@
+"""Git's objects, read as data: commits, trees and files out of loose objects and packs. git itself is never run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import struct
+import zlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_TREE = re.compile(rb"tree ([0-9a-f]{40,64})\n")
+_TAGGED = re.compile(rb"object ([0-9a-f]{40,64})\ntype commit\n")
+_LARGEST = 32_000_000
+_LARGEST_INDEX = 512_000_000
+_MOST_REFS = 2_000
+_DEEPEST_DELTA = 100
+_DEEPEST_TREE = 60
+# Kinds of entries in a pack: whole objects, and changes against one further up or one that is named.
+_WHOLE, _OFFSET_DELTA, _NAME_DELTA = (1, 2, 3, 4), 6, 7
+_LONGEST_HEAD = 64
+# What packing adds to bytes that cannot be packed.
+_SPARE = 1_024
+
+
+class Objects:
+    """The objects of a repository: `folder` is a checkout's own git folder, `common` the one that all its checkouts share."""
+
+    def __init__(self, folder: str, common: str) -> None:
+        self._folder, self._common = folder, common
+        self._packs: list[_Pack] | None = None
+
+    def file(self, commit: str, path: str) -> bytes | None:
+        """A file as a commit has it; None where it has none, or where that cannot be read."""
+        try:
+            return self._file(commit, path)
+        except (OSError, ValueError, IndexError, zlib.error):
+            # Broken objects, or a pack that git has just replaced.
+            return None
+
+    def _file(self, commit: str, path: str) -> bytes | None:
+        content = self._object(commit) or b""
+        if tagged := _TAGGED.match(content):
+            content = self._object(tagged[1].decode()) or b""
+        found = _TREE.match(content)
+        name = found[1].decode() if found else None
+        parts = path.split("/")
+        for part in parts if len(parts) <= _DEEPEST_TREE else ():
+            name = _entry(self._object(name) or b"", part, len(name) // 2) if name else None
+        return self._object(name) if name else None
+
+    def tips(self) -> set[str]:
+        """The commits that branches, tags, remotes and what was fetched last point at."""
+        found: set[str] = set()
+        for text in self._reference_texts():
+            found.update(_ID.findall(text))
+            if len(found) > _MOST_REFS:
+                break
+        return found
+
+    def _reference_texts(self) -> Iterator[str]:
+        for name in ("FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"):
+            yield read_plain(os.path.join(self._folder, name)).decode("utf-8", "replace")
+        yield read_plain(os.path.join(self._common, "packed-refs")).decode("utf-8", "replace")
+        for above, _, names in os.walk(os.path.join(self._common, "refs")):
+            for name in names:
+                yield read_plain(os.path.join(above, name), 200).decode("utf-8", "replace")
+
+    def _object(self, name: str | None, depth: int = 0) -> bytes | None:
+        if name is None or depth > _DEEPEST_DELTA:
+            return None
+        for folder in self._folders():
+            packed = read_plain(os.path.join(folder, name[:2], name[2:]))
+            if packed:
+                head, _, content = _inflated(packed).partition(b"\x00")
+                return content if head else None
+        for pack in self._all_packs():
+            at = pack.offset(bytes.fromhex(name))
+            if at is not None:
+                return pack.read(at, len(name) // 2, lambda base: self._object(base, depth + 1))
+        return None
+
+    def _all_packs(self) -> list[_Pack]:
+        if self._packs is None:
+            paths = [
+                os.path.join(folder, "pack", name)
+                for folder in self._folders()
+                for name in _names(os.path.join(folder, "pack"))
+                if name.endswith(".idx")
+            ]
+            self._packs = [_Pack(path) for path in paths]
+        return self._packs
+
+    def _folders(self) -> list[str]:
+        """Where objects lie: the repository's own folder, and those that it borrows from."""
+        own = os.path.join(self._common, "objects")
+        rows = read_plain(os.path.join(own, "info", "alternates")).decode("utf-8", "replace").split("\n")
+        return [own, *(os.path.join(own, row) for row in rows if row and not row.startswith("#"))]
+
+
+class _Pack:
+    """One pack and its index, of version 2, which is what git has written since 2008."""
+
+    def __init__(self, index: str) -> None:
+        self._path = index.removesuffix(".idx") + ".pack"
+        self._index = read_plain(index, _LARGEST_INDEX)
+        is_known = self._index[:8] == b"\xfftOc\x00\x00\x00\x02" and len(self._index) >= 8 + 1024
+        self._count = struct.unpack_from(">I", self._index, 8 + 255 * 4)[0] if is_known else 0
+
+    def offset(self, name: bytes) -> int | None:
+        """Where an object lies in the pack."""
+        width = len(name)
+        first, last = self._between(name[0])
+        base = 8 + 1024
+        while first < last:
+            middle = (first + last) // 2
+            found = self._index[base + middle * width : base + (middle + 1) * width]
+            if found == name:
+                return self._offset_at(base + self._count * (width + 4), middle)
+            first, last = (middle + 1, last) if found < name else (first, middle)
+        return None
+
+    def _between(self, byte: int) -> tuple[int, int]:
+        if not self._count:
+            return 0, 0
+        fan = struct.unpack_from(">256I", self._index, 8)
+        return (fan[byte - 1] if byte else 0), min(fan[byte], self._count)
+
+    def _offset_at(self, table: int, number: int) -> int | None:
+        try:
+            (small,) = struct.unpack_from(">I", self._index, table + number * 4)
+            if small & 0x80000000:
+                large = table + self._count * 4 + (small & 0x7FFFFFFF) * 8
+                return int(struct.unpack_from(">Q", self._index, large)[0])
+        except struct.error:
+            return None
+        return int(small)
+
+    def read(self, at: int, width: int, other: Callable[[str], bytes | None]) -> bytes | None:
+        """The object at an offset; `other` finds one by its name of `width` bytes, against which a change may be told."""
+        changes: list[bytes] = []
+        with contextlib.closing(open(self._path, "rb")) as pack:
+            while len(changes) < _DEEPEST_DELTA:
+                pack.seek(at)
+                head = pack.read(_LONGEST_HEAD)
+                kind, size, used = _header(head)
+                if kind not in (*_WHOLE, _OFFSET_DELTA, _NAME_DELTA) or size > _LARGEST:
+                    return None
+                back, base = 0, None
+                if kind == _OFFSET_DELTA:
+                    back, more = _distance(head, used)
+                    used += more
+                elif kind == _NAME_DELTA:
+                    base = other(head[used : used + width].hex())
+                    used += width
+                pack.seek(at + used)
+                content = _inflated(pack.read(size + _SPARE), size)
+                if kind == _OFFSET_DELTA and 0 < back <= at:
+                    changes.append(content)
+                    at -= back
+                    continue
+                if kind in _WHOLE:
+                    base = content
+                else:
+                    changes.append(content)
+                for change in reversed(changes):
+                    base = _applied(base, change) if base is not None else None
+                return base
+        return None
+
+
+def _header(head: bytes) -> tuple[int, int, int]:
+    """An entry's kind and size, and how many bytes told them."""
+    kind, size, shift, used = head[0] >> 4 & 7, head[0] & 15, 4, 1
+    while head[used - 1] & 0x80:
+        size |= (head[used] & 0x7F) << shift
+        shift, used = shift + 7, used + 1
+    return kind, size, used
+
+
+def _distance(head: bytes, at: int) -> tuple[int, int]:
+    """How far back the base of a change lies, and how many bytes told that."""
+    back, used = head[at] & 0x7F, 1
+    while head[at + used - 1] & 0x80:
+        back = (back + 1) << 7 | head[at + used] & 0x7F
+        used += 1
+    return back, used
+
+
+def _applied(base: bytes, change: bytes) -> bytes | None:
+    """A file made from another: stretches copied from that, and new bytes."""
+    before, at = _size(change, 0)
+    after, at = _size(change, at)
+    if before != len(base) or after > _LARGEST:
+        return None
+    made = bytearray()
+    while at < len(change) and len(made) <= after:
+        order, at = change[at], at + 1
+        if order & 0x80:
+            numbers = []
+            for bits in (range(4), range(4, 7)):
+                number = 0
+                for place, bit in enumerate(bits):
+                    if order >> bit & 1:
+                        number, at = number | change[at] << 8 * place, at + 1
+                numbers.append(number)
+            start, count = numbers[0], numbers[1] or 0x10000
+            made += base[start : start + count]
+        else:
+            made += change[at : at + order]
+            at += order
+    return bytes(made) if len(made) == after else None
+
+
+def _size(change: bytes, at: int) -> tuple[int, int]:
+    size, shift = 0, 0
+    while True:
+        byte, at = change[at], at + 1
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            return size, at
+
+
+def _entry(tree: bytes, name: str, width: int) -> str | None:
+    """The object that a tree has under a name."""
+    at, wanted = 0, name.encode("utf-8", "surrogateescape")
+    while at < len(tree):
+        end = tree.find(b"\x00", at)
+        if end < 0:
+            return None
+        if tree[at:end].partition(b" ")[2] == wanted:
+            return tree[end + 1 : end + 1 + width].hex()
+        at = end + 1 + width
+    return None
+
+
+def _inflated(packed: bytes, size: int = _LARGEST) -> bytes:
+    return zlib.decompressobj().decompress(packed, size)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def read_plain(path: str, most: int = _LARGEST) -> bytes:
+    """A plain file's bytes, as far as they are wanted; none where it is no plain file or cannot be read."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            return b""
+        with open(opened, "rb", closefd=False) as stream:
+            return stream.read(most)
+    finally:
+        os.close(opened)
