@@ -26,7 +26,9 @@ def layered(
     mine, theirs = tmp_path / "config.toml", tmp_path / ".byheart.toml"
     mine.write_text(user, encoding="utf-8")
     theirs.write_text(project, encoding="utf-8")
-    return config.load(str(mine), str(theirs), variables or {}, flags, is_trusted=is_trusted)
+    return config.load(
+        str(mine), str(theirs), variables or {}, flags, vouched=(lambda text: text) if is_trusted else None
+    )
 
 
 def test_defaults_file_has_every_key_and_agrees_with_the_limits(tmp_path: Path) -> None:

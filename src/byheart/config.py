@@ -7,7 +7,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadSetting, Unreadable
@@ -221,20 +221,23 @@ def load(
     environment: Mapping[str, str],
     flags: Sequence[str],
     *,
-    is_trusted: bool = False,
+    vouched: Callable[[str], str] | None = None,
 ) -> Config:
-    """All layers merged. Where in a checkout memory lies, its own file may say once the user trusts it. Raises BadSetting, naming
-    the file, the key and what is allowed."""
+    """All layers merged. Where in a checkout memory lies, its own file may say as far as the user vouches for it: `vouched` gives
+    what of its text they do. Raises BadSetting, naming the file, the key and what is allowed."""
     values = _defaults()
     origins = dict.fromkeys(values, "default")
     asked: dict[str, Setting] = {}
     for key, value in _file(user_file).items():
         values[key], origins[key] = _checked(user_file, key, value), user_file
-    for key, value in _file(project_file, follow=False).items():
+    project = _file(project_file, follow=False)
+    asks = any(KEYS[key].narrow not in ("off", "lower") for key in project)
+    own = _own(project_file, vouched) if vouched and asks else {}
+    for key, value in project.items():
         narrowed = _narrowed(project_file, key, _checked(project_file, key, value), values[key])
         if KEYS[key].narrow not in ("off", "lower"):
             asked[key] = narrowed
-            narrowed = narrowed if is_trusted else values[key]
+            narrowed = narrowed if own.get(key) == value else values[key]
         if narrowed != values[key]:
             values[key], origins[key] = narrowed, project_file
     for key, value in _environment(environment).items():
@@ -273,6 +276,17 @@ def _file(path: str, *, follow: bool = True) -> dict[str, Setting]:
         raise BadSetting(path, "the file", "is not valid UTF-8", "a TOML file saved as UTF-8") from None
     except RecursionError:
         raise BadSetting(path, "the file", "is nested too deeply", "tables with plain values") from None
+
+
+def _own(path: str, vouched: Callable[[str], str]) -> dict[str, Setting]:
+    """The settings of a checkout's file that stand in the lines that the user vouches for; none where those make no file."""
+    import tomllib
+
+    text = vouched((_content(path, follow=False) or b"").decode("utf-8"))
+    try:
+        return _flat(path, tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, BadSetting):
+        return {}
 
 
 def _content(path: str, *, follow: bool) -> bytes | None:

@@ -10,7 +10,16 @@ from byheart.domain.roots import Place
 from byheart.domain.values import dataclass
 from byheart.flows.desk import JOURNAL, PROFILE, RULES, vouched
 from byheart.flows.trust import FILES_OF
-from byheart.wiring import IN_CHECKOUT, JOURNAL_FILE, PROFILE_FILE, REPO_RULES, is_journal, project_of, trust_of
+from byheart.wiring import (
+    IN_CHECKOUT,
+    JOURNAL_FILE,
+    PROFILE_FILE,
+    REPO_RULES,
+    SETTINGS_FILE,
+    is_journal,
+    project_of,
+    trust_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +70,8 @@ def unused(opened: Opened) -> list[str]:
 def accept(opened: Opened) -> None:
     """Count what the checkout's memory files say now as the user's."""
     texts = [text for _, texts in _files(opened) for text in texts]
+    # Where memory lies is said there, so a line that somebody adds to it later counts no more than one in a notebook.
+    texts += (_text(opened, SETTINGS_FILE) or "").split("\n")
     opened.memory.desk.trust.accept([*texts, *(unit for _, unit in _transcripts(opened.project.folder))])
     opened.memory.desk.drop_briefs()
 

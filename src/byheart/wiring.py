@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
 SHARED_RULES = "~/.skill_master/memory/memories.ndjson"
+SETTINGS_FILE = projects.MARKER
 # Transcripts and notes that agents keep in a checkout.
 IN_CHECKOUT = (".aider.chat.history.md", ".specstory/history", "trajectories", ".goose/memory")
 # A journal shows itself in its first records; a large one need not be read for that.
@@ -133,10 +134,17 @@ def open_memory(
     home = around.home
     project = project_of(around.folder, home)
     trust = trust_of(home, project, files or DiskFiles(), around.clock)
-    user_file, own_file = os.path.join(home, "config.toml"), os.path.join(project.folder, projects.MARKER)
+    user_file, own_file = os.path.join(home, "config.toml"), os.path.join(project.folder, SETTINGS_FILE)
 
     def loaded(project_file: str) -> Config:
-        return settings.load(user_file, project_file, around.environment, around.flags, is_trusted=trust.is_trusted)
+        own = Place(project.folder, SETTINGS_FILE)
+        return settings.load(
+            user_file,
+            project_file,
+            around.environment,
+            around.flags,
+            vouched=lambda text: trust.own_text(own, text) if trust.is_trusted else "",
+        )
 
     is_ignored = False
     try:

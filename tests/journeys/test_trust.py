@@ -415,6 +415,24 @@ def test_journal_lines_of_others_are_not_the_users(upstream: Upstream, cli: Cli)
     assert CANARY not in cli("journal", "context").out
     assert CANARY not in cli("brief").out.partition("not from the user)")[0]
     assert CANARY in cli("brief").out.partition("not from the user)")[2]
+    listed = [line for line in cli("journal", "list").out.splitlines() if CANARY in line]
+    assert listed and all("came with the repository" in line for line in listed)
+
+
+def test_settings_that_somebody_adds_later_move_no_notebook(upstream: Upstream, cli: Cli) -> None:
+    assert cli("trust", "--yes").code == 0
+    theirs = {"key: a.b, value: from the start": "key: c.d, value: from others"}
+    (upstream.theirs / "notes").mkdir()
+    text = (upstream.theirs / "memories.md").read_text(encoding="utf-8")
+    (upstream.theirs / "notes/memories.md").write_text(text.replace(*next(iter(theirs.items()))), encoding="utf-8")
+    (upstream.theirs / ".byheart.toml").write_text('[paths]\nprofile = "notes/memories.md"\n', encoding="utf-8")
+    upstream.commit(upstream.theirs, "moved")
+    upstream.push()
+    upstream.git(upstream.ours, "pull", "-q")
+    assert cli("profile").out == "- a.b: from the start\n"
+    # The user's word for it is what counts.
+    assert cli("trust", "--yes").code == 0
+    assert cli("profile").out == "- c.d: from others\n"
 
 
 def test_second_worktree_of_a_trusted_repository_is_trusted(upstream: Upstream, cli: Cli, tmp_path: Path) -> None:

@@ -85,11 +85,12 @@ def journal_line(hit: Hit) -> str:
     """A journal record: its handle, when and of which sort, and what it says."""
     record, origin = hit.record, hit.record.origin
     text = visible(" ".join(record.text.split()))
+    theirs = f"  ({hit.note})" if hit.note else ""
     if origin is None:
-        return f"{hit.id}  {text}"
+        return f"{hit.id}  {text}{theirs}"
     label = f", {origin.sensitivity.value}" if origin.is_secret else ""
     when = f"{at:%Y-%m-%d %H:%M}" if (at := origin.at) else "undated"
-    return f"{hit.id}  {when}  {text}  ({_line(origin.category)}, {_line(origin.session)}{label})"
+    return f"{hit.id}  {when}  {text}  ({_line(origin.category)}, {_line(origin.session)}{label}){theirs}"
 
 
 def _line(text: str) -> str:
