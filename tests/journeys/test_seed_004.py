@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -292,6 +293,28 @@ def test_context_keeps_to_its_cap_with_the_newest_and_the_weightiest_and_a_note(
     whole = told(bench, session_memory_cap=100_000)
     assert whole.left_out == ()
     assert "Report number 0:" in whole.text
+
+
+def test_context_of_a_very_long_journal_is_what_taking_all_of_it_apart_gives(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from byheart.policies import context as fitting
+
+    dice = random.Random(5)
+    rows = ["# MEMORY", "", "A line of prose from long ago."]
+    for number in range(6_000):
+        category = dice.choice(["note", "turn-summary", "turn-summary", "decision", "learned", "made-up"])
+        label = dice.choice([{}, {}, {"sensitivity": "secret"}])
+        source = {"sourceChannel": "agent", "confidence": 1, "timestamp": f"2026-0{dice.randrange(1, 3)}-{dice.randrange(1, 28):02d}T09:00:00.000Z"}  # fmt: skip
+        id_ = f"{number:08x}-0000-4000-8000-000000000000"
+        rows.append("- " + json.dumps({"id": id_, "sessionId": "main", "category": category, "text": f"said {number}", **label, "provenance": source}))  # fmt: skip
+    journal(bench).parent.mkdir(parents=True, exist_ok=True)
+    journal(bench).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    wanted = told(bench, session_memory_cap=4_000)
+    monkeypatch.setattr(fitting, "_PLENTY", 100)
+    found = told(bench, session_memory_cap=4_000)
+    assert found.text.rpartition("[not shown")[0] == wanted.text.rpartition("[not shown")[0]
+    assert sum(count for _, count in found.left_out) == sum(count for _, count in wanted.left_out)
 
 
 @pytest.mark.parametrize("cap", [200, 333, 1_000, 5_000])

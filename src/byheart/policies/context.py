@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from byheart.domain.values import dataclass, replace
 from byheart.text.patterns import deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
 JOINT = "\n\n---\n\n"
 PROSE, HEADING, OTHER = "prose", "heading", "other"
@@ -20,6 +21,12 @@ _WEIGHTS = {
     HEARTBEAT: 0, HEADING: 0,
 }  # fmt: skip
 _PLAIN = deferred(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_CATEGORY = deferred(r'"category"\s*:\s*"([^"\\]*)"')
+_ID = deferred(r'"id"\s*:\s*"([^"\\]+)"')
+_STAMP = deferred(r'"timestamp"\s*:\s*"([^"\\]*)"')
+_SECRET = '"secret"'
+# More lines than this are thinned out first; no line is told in fewer characters than that.
+_PLENTY, _SHORTEST, _MOST_KINDS = 20_000, 20, 40
 # Half of the room is for the newest, whatever they are; the rest goes by weight.
 _NEWEST_SHARE = 0.5
 # What the summaries of long ago may take at most, and what a person says of themselves.
@@ -49,6 +56,33 @@ class Fitted:
 def shown_category(category: str) -> str:
     """A category as a session may see it: a plain word, or none of its own. Anybody may write anything there."""
     return category if _PLAIN.fullmatch(category) else OTHER
+
+
+def thinned(text: str, ids: Set[str], room: int) -> tuple[str, Counter[str]]:
+    """A long journal without the older lines of each category that could never fit into `room` characters, and how many of each those
+    are. Records with one of these ids stay. Lines are told apart by a look at them, since taking each apart is what would take long."""
+    lines = text.split("\n")
+    if len(lines) <= _PLENTY:
+        return text, Counter()
+    by_kind: dict[str, list[tuple[str, int]]] = {}
+    kept: set[int] = set()
+    stamp = ""
+    for at, line in enumerate(lines):
+        category = shown_category(found[1]) if (found := _CATEGORY.search(line)) else PROSE
+        stamp = found[1] if (found := _STAMP.search(line)) else stamp
+        # What is labelled secret takes nobody's place. Categories are anybody's to make up; all that come late share one.
+        kind = f"{category} {_SECRET}" if _SECRET in line else category
+        by_kind.setdefault(kind if kind in by_kind or len(by_kind) < _MOST_KINDS else OTHER, []).append((stamp, at))
+        if ids and (known := _ID.search(line)) and known[1] in ids:
+            kept.add(at)
+    gone: Counter[str] = Counter()
+    for kind, stamped in by_kind.items():
+        newest = {at for _, at in heapq.nlargest(2 * room // _SHORTEST, stamped)}
+        gone[kind.removesuffix(f" {_SECRET}")] += sum(
+            bool(lines[at].strip()) for _, at in stamped if at not in newest and at not in kept
+        )
+        kept |= newest
+    return "\n".join(lines[at] for at in sorted(kept)), +gone
 
 
 def fitted(lines: Sequence[Line], room: int) -> Fitted:

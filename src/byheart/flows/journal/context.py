@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import UTC, date, datetime, timedelta
 
 from byheart.dialects.journal import TEMPLATE, conceals
@@ -38,6 +38,8 @@ class _Told:
     secrets: int = 0
     unsafe: int = 0
     cut: Counter[str] = field(default_factory=Counter)
+    # Records of each category that were not even looked at.
+    thinned: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     places: dict[str, tuple[str, date | None]] = field(default_factory=dict)
     handles: dict[str, str] = field(default_factory=dict)
@@ -217,14 +219,15 @@ def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) 
     days = [today - timedelta(days=1), today]
     # A log from tomorrow was written by a program that dates its logs in UTC.
     days += [day] if (day := desk.clock().astimezone(UTC).date()) > today else []
+    dailies = [(day, _document(desk, shelf.daily(day), told)) for day in days]
+    logged_ids = {origin.id for _, each in dailies for placed in each.placed if (origin := placed.record.origin)}
     before = len(told.notes)
-    memory = _document(desk, shelf.memory, told)
+    memory = _document(desk, shelf.memory, told, logged_ids)
     readable = len(told.notes) == before
     own: dict[str, list[Record]] = {}
     for each in memory.placed:
         if each.record.origin is not None and each.record.origin.id:
             own.setdefault(each.record.origin.id, []).append(each.record)
-    dailies = [(day, _document(desk, shelf.daily(day), told)) for day in days]
     _from_elsewhere(desk, shelf, [document for _, document in dailies], own, told, readable=readable)
     logged = [(day, document, [_as_kept(each.record, own) for each in document.placed]) for day, document in dailies]
     recent = {_identity(record) for _, _, records in logged for record in records}
@@ -280,12 +283,16 @@ def _as_kept(record: Record, own: dict[str, list[Record]]) -> Record:
     return next((each for each in same if each.text == record.text), record)
 
 
-def _document(desk: Desk, place: Place, told: _Told) -> Document:
+def _document(desk: Desk, place: Place, told: _Told, ids: Set[str] = frozenset()) -> Document:
+    """A file taken apart; a very long one without the older lines that could not be told, but with the records of these ids."""
     try:
-        return parsed(desk, desk.trust.own_text(place, read(desk, place).text or ""))
+        whole = desk.trust.own_text(place, read(desk, place).text or "")
+        text, gone = fitting.thinned(whole, ids, desk.journal.session_memory_cap)
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
         return parsed(desk, "")
+    told.thinned.update(gone)
+    return parsed(desk, text)
 
 
 def _identity(record: Record) -> str:
@@ -365,7 +372,7 @@ def _assembled(desk: Desk, heads: Sequence[Section], told: _Told, cap: int) -> S
     frame += sum(len(label) + 1 + len(fitting.JOINT) for label in labels)
     room = cap - frame - len(fitting.JOINT)
     # The note has to fit as well; this is the longest it can become.
-    everything = Counter(line.category for line in lines)
+    everything = Counter(line.category for line in lines) + told.thinned
     room -= len(
         fitting.note([*_counted(everything), *_counted(told.cut), ("labelled secret", 10**6), ("unsafe", 10**6)])
     )
@@ -377,7 +384,7 @@ def _assembled(desk: Desk, heads: Sequence[Section], told: _Told, cap: int) -> S
     fitted = fitting.fitted(lines, max(0, room))
     sections = [*heads, *(_section(told, label, fitted.lines[label]) for label in labels if label in fitted.lines)]
     sections = _defused(desk, sections, told)
-    left_out = [*_counted(fitted.left_out), *_counted(told.cut)]
+    left_out = [*_counted(fitted.left_out + told.thinned), *_counted(told.cut)]
     left_out += [(name, count) for name, count in (("labelled secret", told.secrets), ("unsafe", told.unsafe)) if count]
     note = fitting.note(left_out)
     parts = [f"{each.label}\n{each.text}" for each in sections]
