@@ -161,13 +161,13 @@ class Range:
         self.server.stdin.flush()
         child = int(self.server.stdout.readline())
         tracer = subprocess.Popen(["strace", "-qq", "-o", str(trace), "-p", str(child), *options])
-        until = time.monotonic() + 20
+        until = time.monotonic() + 240
         while f"TracerPid:\t{tracer.pid}" not in Path(f"/proc/{child}/status").read_text(encoding="ascii"):
             assert time.monotonic() < until, "strace does not attach"
             time.sleep(0.001)
         os.kill(child, signal.SIGCONT)
         status = int(self.server.stdout.readline())
-        tracer.wait(timeout=20)
+        tracer.wait(timeout=240)
         text = trace.read_text(encoding="utf-8", errors="replace")
         trace.unlink()
         return target, status, text
@@ -224,24 +224,45 @@ time.sleep(30)
 QUIET = "!mmap,munmap,mremap,mprotect,brk,futex,getpid,getrandom,clock_nanosleep,rt_sigaction,restart_syscall,madvise"
 
 
-def calls(shooting: Range) -> Counter[str]:
-    """The system calls of an undisturbed run, by name."""
+# The calls that leave something else on the disk, or wait for it. Killed before any other, a process leaves what it leaves when it is
+# killed before the next of these.
+CHANGING = frozenset("write pwrite64 fsync fdatasync rename renameat renameat2 unlink unlinkat mkdir mkdirat ftruncate fchmod link linkat".split())  # fmt: skip
+MANY = ("openat", "close", "newfstatat")
+
+
+def calls(shooting: Range) -> dict[str, list[str]]:
+    """The system calls of an undisturbed run as the trace has them, by name, in their order."""
     _, status, trace = shooting.shot("count", ["-e", f"trace={QUIET}"])
     assert status == 0
-    return Counter(re.findall(r"^([a-z0-9_]+)\(", trace, re.MULTILINE))
+    found: dict[str, list[str]] = {}
+    for line in trace.splitlines():
+        name = line.partition("(")[0]
+        if name.replace("_", "").isalnum() and name not in ("exit_group", "exit"):
+            found.setdefault(name, []).append(line)
+    return found
 
 
-@pytest.mark.parametrize("how", ["signal=KILL", "error=ENOSPC", "error=EIO"])
+def is_changing(call: str, line: str) -> bool:
+    return call in CHANGING or (call == "openat" and "O_CREAT" in line)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "how", ["signal=KILL", "error=ENOSPC", *(f"error=EIO in {call}" for call in (*MANY, "others"))]
+)
 def test_compaction_survives_every_system_call(expected: Expected, shooting: Range, how: str) -> None:
     """Guards seen to matter: with the archive written after the swap, kills lose records; with the unfinished note taken
     out, the next run archives twice and sums up twice."""
     outcomes: Counter[str] = Counter()
     hits = 0
-    for call, count in calls(shooting).items():
-        if call in ("exit_group", "exit"):
+    fault, _, part = how.partition(" in ")
+    for call, lines in calls(shooting).items():
+        if part and part != (call if call in MANY else "others"):
             continue
-        for number in range(1, count + 1):
-            inject = ["-e", f"trace={call}", "-e", f"inject={call}:{how}:when={number}"]
+        for number, line in enumerate(lines, 1):
+            if not part and not is_changing(call, line):
+                continue
+            inject = ["-e", f"trace={call}", "-e", f"inject={call}:{fault}:when={number}"]
             target, status, trace = shooting.shot(f"{call}{number}", inject)
             hits += "INJECTED" in trace or status == -signal.SIGKILL
             verdict = expected.verdict(target)
@@ -249,9 +270,9 @@ def test_compaction_survives_every_system_call(expected: Expected, shooting: Ran
             assert verdict in ("old", "new"), f"{call} number {number}: {verdict}"
             expected.recovers(target)
             shutil.rmtree(target)
-    assert hits > 200
-    assert outcomes["old"] > 50
-    assert outcomes["new"] > 10
+    assert hits > 50
+    assert outcomes["old"] > 20
+    assert outcomes["new"] > 5
 
 
 def test_careless_writer_is_caught_by_the_same_range(expected: Expected, tmp_path: Path) -> None:
@@ -259,7 +280,7 @@ def test_careless_writer_is_caught_by_the_same_range(expected: Expected, tmp_pat
         pytest.skip("needs strace with ptrace rights")
     careless = Range(expected, tmp_path / "range", "careless")
     verdicts = set()
-    for number in range(1, calls(careless)["write"] + 1):
+    for number in range(1, len(calls(careless)["write"]) + 1):
         inject = ["-e", "trace=write", "-e", f"inject=write:signal=KILL:when={number}"]
         verdicts.add(expected.verdict(careless.shot(f"write{number}", inject)[0]))
     careless.close()
