@@ -199,7 +199,9 @@ def personal_rules() -> list[Rule]:
             group=1,
             hints=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
             # A stretch of a UUID may have the digits of a card by chance.
-            accept=lambda value, whole, before: luhn(value) and whole == value and not _HEX_GROUP.search(before),
+            accept=lambda value, whole, before: (
+                luhn(value) and whole == value and not before.endswith(".") and not _HEX_GROUP.search(before)
+            ),
             reach=60,
             says="holds a payment card number",
         ),
@@ -212,7 +214,7 @@ def personal_rules() -> list[Rule]:
         ),
         Rule(
             name="personal-identity-number",
-            pattern=r"(?i)\b(?:ssn|social\s{1,3}security(?:\s{1,3}(?:number|no\.?))?|passport(?:\s{1,3}(?:number|no\.?))?|driver'?s?\s{1,3}licen[cs]e(?:\s{1,3}(?:number|no\.?))?|national\s{1,3}(?:id|insurance)(?:\s{1,3}(?:number|no\.?))?|tax\s{1,3}id)\s{0,3}(?:is|:|=|#)?\s{0,3}([A-Z0-9][A-Z0-9 -]{5,18}[A-Z0-9])",
+            pattern=r"(?i)\b(?:ssn|social\s{1,3}security(?:\s{1,3}(?:number|no\.?))?|passport(?:\s{1,3}(?:number|no\.?))?|driver'?s?\s{1,3}licen[cs]e(?:\s{1,3}(?:number|no\.?))?|national\s{1,3}(?:id|insurance)(?:\s{1,3}(?:number|no\.?))?|tax\s{1,3}id)\s{0,3}(?:is|:|=|#)?\s{0,3}((?-i:[A-Z]{0,3}[0-9][A-Z0-9]*(?:[ -][A-Z0-9]*[0-9][A-Z0-9]*){0,5}))",
             hints=("ssn", "social", "passport", "licen", "national", "tax id"),
             group=1,
             accept=lambda value, *_: sum(each.isdigit() for each in value) >= 5,

@@ -23,12 +23,18 @@ _FOUR = r"[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+
 _BASE64 = rf"(?:{_FOUR}(?:\r?\n[ \t]{{0,8}}|\\r\\n|\\n)?){{6,}}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}"
 _HEX = r"(?:[2-7][0-9a-fA-F]|0[aAdD9]){16,}"
 NULS = r"(?:[!-~]\x00){3}|(?:\x00[!-~]){3}|(?:[!-~]\\u0000){3}|(?:[!-~]\\x00){3}"
+_COLOUR = re.compile(rb"\x1b\[[0-9;]{0,20}m")
 _NUL = re.compile(rb"\x00|\\u0000|\\x00")
-_BREAK = re.compile(rb"[ \t]*\\?\r?\n[ \t]*|\\r\\n|\\n")
+# The end of a line and what may begin the next: blanks, a mark of quotation or of a change, the frame of a box; or the end of a string
+# that goes on in another.
+_BREAK = re.compile(
+    rb"[ \t]*(?:\xe2\x94\x82[ \t]*|\|[ \t]*)?\\?\r?\n[ \t]*(?:(?:[>+|#*-]|//|\xe2\x94\x82)[ \t]{1,4})?|\\r\\n|\\n|[\"'][ \t]*\+?[ \t]*\\?\r?\n?[ \t]*[\"']"
+)
 _REST = re.compile(rb"[A-Za-z0-9+/=_.\-]{4,}")
 _MIXED = re.compile(rb"[0-9][A-Za-z]|[A-Za-z][0-9]|[a-z][A-Z]")
-_TOKEN_LINE = re.compile(rb"\\?\r?\n[ \t]*([A-Za-z0-9+/=_.\-]{8,})(?=[\"'`,;)\]]?\s*(?:\r?\n|$))")
-_LARGEST = 400_000
+_TOKEN_LINE = re.compile(
+    rb"\\?\r?\n[ \t]*([A-Za-z0-9+/_\-]{8,}(?:\.[A-Za-z0-9_\-]{16,})?={0,2})(?=[\"'`,;)\]]?\s*(?:\r?\n|$))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,9 @@ class Disguise:
         if not self.places:
             return self.start, self.end
         first = self._place(start)
-        return first, max(self._place(end - 1) + 1, first + 1)
+        # A sign that is spelled out takes more room than one; but no secret takes the end of its last line along.
+        last = self._place(end - 1) + 1 if self.is_broken else self._place(end)
+        return first, max(last, first + 1)
 
     def is_stretched(self, start: int, end: int) -> bool:
         """Whether a stretch of the clear text takes more room where it stands, so that nobody else sees it there."""
@@ -76,7 +84,7 @@ def encoded(content: bytes, base64_: Any, hex_: Any) -> Iterator[Disguise]:
     """Base64 and hex that come to text."""
     for found in base64_.finditer(content):
         start, end = found.span()
-        packed = re.sub(rb"\s|\\r|\\n", b"", content[start : min(end, start + _LARGEST)])
+        packed = re.sub(rb"\s|\\r|\\n", b"", content[start:end])
         raw = _base64(packed.translate(_STANDARD).rstrip(b"="))
         yield Disguise(start, end, raw.replace(b"\x00", b""))
     for found in hex_.finditer(content):
@@ -111,7 +119,22 @@ def wide(content: bytes, pattern: Any) -> Iterator[Disguise]:
         last = found.end()
     places.append((len(clear), last))
     clear += content[last:]
-    yield Disguise(0, len(content), bytes(clear), tuple(places))
+    yield Disguise(0, len(content), bytes(clear), (*places, (len(clear), len(content))))
+
+
+def coloured(content: bytes) -> Iterator[Disguise]:
+    """Text with the codes for colours taken out."""
+    if b"\x1b[" not in content:
+        return
+    clear, last = bytearray(), 0
+    places: list[tuple[int, int]] = []
+    for found in _COLOUR.finditer(content):
+        places.append((len(clear), last))
+        clear += content[last : found.start()]
+        last = found.end()
+    places.append((len(clear), last))
+    clear += content[last:]
+    yield Disguise(0, len(content), bytes(clear), (*places, (len(clear), len(content))))
 
 
 def broken(content: bytes, starts: Iterable[int]) -> Iterator[Disguise]:
@@ -144,10 +167,13 @@ def disguise_rules(tokens: Sequence[Rule]) -> list[Rule]:
     hints = dict.fromkeys(hint for rule in tokens for hint in rule.hints)
     telling = tuple(hint for hint in hints if len(hint) >= 4 or (len(hint) == 3 and hint[-1] in "-_."))
     starts = "|".join(re.escape(hint) for hint in telling)
-    parted = rf"(?i)(?:{starts})[A-Za-z0-9+/=_.\-]*(?:[ \t]*\\?\r?\n|\\n)"
+    parted = (
+        rf"(?i)(?:{starts}|(?-i:eyJ)[A-Za-z0-9_\-]{{8}})[A-Za-z0-9+/=_.\-]*"
+        r"""(?:[ \t]*(?:\xe2\x94\x82|\|)?[ \t]*\\?\r?\n|\\n|["'][ \t]*\+?[ \t]*\\?\r?\n?[ \t]*["'])"""
+    )
     return [
         Rule(name=ESCAPED, pattern=_WITH_ESCAPES, hints=("%", "\\u00", "\\x"), trims=b""),
-        Rule(name=PARTED, pattern=parted, hints=telling, trims=b""),
+        Rule(name=PARTED, pattern=parted, hints=(*telling, "eyj"), trims=b""),
     ]
 
 
@@ -169,17 +195,35 @@ def escaped(content: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Disgui
             last = escape.end()
         places.append((len(clear), last))
         clear += content[last:end]
+        places.append((len(clear), end))
         # A sign that is spelled out ends a word as well as any other.
         yield Disguise(start, end, bytes(clear), tuple(places))
 
 
-def folded(content: bytes, start: int, end: int) -> int:
-    """Where a secret ends that goes on in the next lines: lines of nothing but letters and digits behind one that is full."""
-    if end - start < 16:
+def folded(content: bytes, start: int, end: int, known: dict[int, int]) -> int:
+    """Where a secret ends that goes on in the next lines: lines of nothing but letters and digits, mixed as in no name, and no
+    longer than the one before. `known` are the ends that were found before."""
+    if end - start < 16 or (end not in known and b"\n" not in content[end : end + 3]):
         return end
-    while following := _TOKEN_LINE.match(content, end):
-        part = following[1]
-        if not re.search(rb"[0-9]", part) or not re.search(rb"[A-Za-z]", part) or len(part) < 8:
+    walked = []
+    while end not in known:
+        walked.append(end)
+        following = _TOKEN_LINE.match(content, end)
+        if not following or not _is_rest(following[1]) or len(following[1]) > _line_length(content, end):
             break
         end = following.end(1)
+    end = known.get(end, end)
+    known.update(dict.fromkeys(walked, end))
     return end
+
+
+def _is_rest(part: bytes) -> bool:
+    """Whether a line can only be a part of something generated: both cases and digits, or a long number in hex."""
+    if not re.search(rb"[0-9]", part):
+        return False
+    is_mixed = re.search(rb"[a-z]", part) and re.search(rb"[A-Z]", part)
+    return bool(is_mixed or re.fullmatch(rb"[0-9a-f]{16,}|[0-9A-Z]{16,}", part))
+
+
+def _line_length(content: bytes, end: int) -> int:
+    return end - content.rfind(b"\n", 0, end) - 1

@@ -15,24 +15,31 @@ if TYPE_CHECKING:
     from byheart.adapters.scanners.rules import Rule
 
 # Another one whenever the judgements behind the patterns become others.
-_EDITION = "2"
+_EDITION = "3"
 # Looking for each hint in turn is faster than building the automaton that looks for all of them at once, until a
 # process has done it this often or the text is this long.
 _FEW = 40
 _SMALL = 20_000
 _PIECE = 65_536
 _OVERLAP = 1_024
+_WORDLY = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.-%~")
 _JUDGED, _MOST_JUDGED = 512, 2_000
 # Hints that stand in nearly every text.
 _EVERYDAY = frozenset(". s. b. r. | : * - :// 0 0. 0/ sk".split())
 _TOGETHER, _FEW_WORDY = 24, 3
 # How much of a text around a word that announces a secret is looked at, and how far on the next such word is looked for, at least
-# and at most; how much behind a hint; and where a value ends.
+# and at most; and where a value ends.
 _BEFORE, _BEHIND, _STRIDE, _WIDEST = 100, 200, 60, 4_000
-_BEHIND_HINT = 80
+_LONG = 600
 # So many hints in a piece that all of it is looked at.
 _CROWD = 60
 _SPACE = re.compile(rb"\s")
+_WORD = re.compile(rb"\W?[\w-]+")
+# Where a value is over although no blank follows: another parameter, another command, an escaped line's end, the marks of other scripts.
+_VALUE_END = re.compile(
+    rb"&(?=[A-Za-z_.\[\]-]{1,40}=)|&&|\|\||\|(?=[a-z])|&amp;|\\[nrt](?![a-z]{0,2}[0-9])|#(?=[a-z]+$)"
+    rb"|\xe2\x80[\x94\x9c\x9d\xa6]|\xef\xbc[\x8c\x9b\x9a\x89\x81\x9f]|\xe3\x80[\x81\x82\x8d\x8f\x91]"
+)
 # Ends every pattern, and every line.
 BETWEEN = b"\n\x00\n"
 _SPACES = (b"", b" ", b"\n", b"\r", b"\t", b'"', b"'", b")", b"\\", b"<")
@@ -124,7 +131,7 @@ class Engine:
         lowered = piece.lower()
         for rule, hints in hinted:
             if rule.before is not None:
-                text = _Stretches(piece, _around_hints(piece, lowered, hints, rule.before))
+                text = _Stretches(piece, _around_hints(piece, lowered, hints, rule.before, rule.behind))
                 yield from text.placed(self._run([rule], text.content, 0), offset)
         if self._wordy and (stretches := _around_words(piece, compiled(self._words))):
             text = _Stretches(piece, stretches)
@@ -133,7 +140,9 @@ class Engine:
     def _run(self, rules: list[Rule], content: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
         for rule in rules:
             judged = self._judged.setdefault(rule.pattern, {})
-            for found in compiled(rule.pattern).finditer(content):
+            pattern = compiled(rule.pattern)
+            found = pattern.search(content)
+            while found is not None:
                 begin, end = found.span()
                 whole = content[begin:end]
                 before = content[max(0, begin - rule.reach) : begin] if rule.reach else b""
@@ -147,8 +156,9 @@ class Engine:
                     if end - begin <= _JUDGED:
                         judged[whole, before] = inner
                 if inner is not None:
-                    start, end = begin + inner[0], begin + inner[1]
-                    yield rule, offset + start, offset + _trimmed(content, start, end, rule.trims)
+                    start, stop = begin + inner[0], begin + inner[1]
+                    yield rule, offset + start, offset + _trimmed(content, start, stop, rule.trims)
+                found = pattern.search(content, _next(content, begin, max(end, begin + 1), rule, inner))
 
     def _hinted(self, piece: bytes) -> list[tuple[Rule, list[bytes]]]:
         """The rules worth trying on a piece with their hints there: one pass finds all hints that occur in it."""
@@ -194,6 +204,13 @@ class _Stretches:
             yield rule, offset + begin + shift, offset + min(stop + shift, end)
 
 
+def _next(content: bytes, begin: int, end: int, rule: Rule, inner: tuple[int, int] | None) -> int:
+    """Where to go on behind a match: at its end, or behind its first word where it came to nothing and may hide another."""
+    if inner is None and rule.is_loose and (word := _WORD.match(content, begin)) and begin < word.end() < end:
+        return word.end()
+    return end
+
+
 def _secret_in(rule: Rule, whole: bytes, before: bytes) -> tuple[int, int] | None:
     """Where in a match its secret stands; None where it is none."""
     start, end = 0, len(whole)
@@ -203,6 +220,10 @@ def _secret_in(rule: Rule, whole: bytes, before: bytes) -> tuple[int, int] | Non
         if told is None or told[group] is None:
             return None
         start, end = told.span(group)
+    if rule.is_value and (over := _VALUE_END.search(whole, start + 1, end)):
+        end = over.start()
+    if rule.is_value:
+        end = start + len(_without_closers(whole[start:end]))
     value = whole[start:end]
     if b"[REDACTED:" in value and _REDACTED.fullmatch(value):
         return None
@@ -210,6 +231,14 @@ def _secret_in(rule: Rule, whole: bytes, before: bytes) -> tuple[int, int] | Non
     if rule.accept and not rule.accept(_text(value[:_JUDGED]), _text(whole[: 4 * _JUDGED]), _text(before)):
         return None
     return start, end
+
+
+def _without_closers(value: bytes) -> bytes:
+    """A value without the brackets at its end that were opened before it, and the stars that make it bold."""
+    for opened, closed in ((b"{", b"}"), (b"[", b"]"), (b"(", b")")):
+        while value.endswith(closed) and value.count(opened) < value.count(closed):
+            value = value[:-1]
+    return value.removesuffix(b"**")
 
 
 def _is_everyday(rule: Rule) -> bool:
@@ -228,7 +257,7 @@ def _present(groups: list[tuple[list[Rule], str]], content: bytes) -> list[Rule]
     return [rule for each, pattern in groups if compiled(pattern).search(content) is not None for rule in each]
 
 
-def _around_hints(piece: bytes, lowered: bytes, hints: list[bytes], before: int) -> list[tuple[int, int]]:
+def _around_hints(piece: bytes, lowered: bytes, hints: list[bytes], before: int, behind: int) -> list[tuple[int, int]]:
     """The stretches of a piece around hints: from some way before each on to the end of the word."""
     starts: list[int] = []
     for hint in hints:
@@ -239,7 +268,7 @@ def _around_hints(piece: bytes, lowered: bytes, hints: list[bytes], before: int)
         if len(starts) > _CROWD:
             return [(0, len(piece))]
     starts.sort()
-    return _to_blanks(piece, [(max(0, at - before), at + _BEHIND_HINT) for at in starts])
+    return _to_blanks(piece, [(max(0, at - before), at + behind) for at in starts])
 
 
 def _around_words(piece: bytes, words: Any) -> list[tuple[int, int]]:
@@ -253,9 +282,17 @@ def _around_words(piece: bytes, words: Any) -> list[tuple[int, int]]:
         # Where words stand in crowds, looking for each costs more than taking all that is there.
         is_crowd = bool(starts) and at - _BEFORE <= starts[-1][1]
         stride = min(2 * stride, _WIDEST) if is_crowd else _STRIDE
-        starts.append((max(0, at - _BEFORE), at + stride + _BEHIND))
+        starts.append((_blank_before(piece, at - _BEFORE), at + stride + _BEHIND))
         found = words.search(piece, at + stride)
     return _to_blanks(piece, starts)
+
+
+def _blank_before(piece: bytes, at: int) -> int:
+    """The place of a blank at or before a place, as far as it is near: a value may be long."""
+    if at <= 0:
+        return 0
+    found = max(piece.rfind(b" ", max(0, at - _LONG), at), piece.rfind(b"\n", max(0, at - _LONG), at))
+    return found if found >= 0 else at
 
 
 def _to_blanks(piece: bytes, stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -286,6 +323,9 @@ def _cut(content: bytes, start: int) -> tuple[int, bool]:
         at = content.rfind(separator, start + _PIECE // 2, end)
         if at >= 0:
             return at + len(separator), False
+    # Without a blank, between two words: a token may be longer than what is read twice.
+    while end < len(content) and content[end] in _WORDLY and end - start < 4 * _PIECE:
+        end += 1
     return end, False
 
 

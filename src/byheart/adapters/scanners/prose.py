@@ -37,26 +37,30 @@ _NAMED = (
 )
 # What announces a secret, in a sentence or in a line of settings. How many tokens a model used announces nothing.
 _KEYS_BUT_TOKENS = _KEYS.replace(r"|\btoken|", "|")
-ANNOUNCING = rf"(?i)pass|pwd|secret|token(?:[^s]|s[^\"_]|s?$)|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|connexion|acceso|entrar"
+ANNOUNCING = rf"(?i)pass|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|connexion|acceso|entrar"
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
-    r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para)\s|\xc3\xa9\s"
+    r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|from|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para)\s|\xc3\xa9\s"
     r"|это|теперь|такой|такая|будет|равен|на |改成了?|改为|设为|设置为|换成了?|を|是|为|為|は|が|に|「|『"
 )
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
 # that one pass of an automaton does it.
 _OPENED = r"(?:[ \t\"'`*(\[]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c\x9e\x98]|\xc2\xab)*"
-_BETWEEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})[ \t]{{0,3}}{_FILL}|[ \t]{{1,3}}){_OPENED}"
+_BETWEEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})[ \t]{{0,3}}{_FILL}|[ \t]{{1,3}}){_OPENED}"
 _MOST_BETWEEN = 90
 # A word with a digit in it, or with what passwords have and words do not.
-_ANY = r"""(?:[!#-&*+\-./0-9:=?@A-Z\\^_a-z|~]|\xc3[\x80-\xbf])"""
+_ANY = r"""(?:[!#-&*+\-./0-9:=?@A-Z\\^_a-z|~]|\xc3[\x80-\xbf]|[\xd0\xd1][\x80-\xbf])"""
 _WORDY = rf"({_ANY}*[0-9@#$%^&*+~!_\-]{_ANY}*)"
 _NUMBERED = rf"({_ANY}*[0-9]{_ANY}*)"
 
 _ALGORITHM = deferred(
     r"(?i)(?:sha|md|aes|des|utf|http|ip|ipv|bcrypt|scrypt|argon|pbkdf|rsa|rfc|oauth|oidc|base|tls|ssl|hs|rs|es|ps|ed|hmac|crc|blake|chacha|ascii|latin|iso|log4j|web|mp|gpt|claude|llama|gemini|py|python|node|postgres|mysql|redis|ec|gcp|aws)"
     r"[-_]?v?\d[\w.-]*|v\d[\d.]*(?:-\w+)?|[hsxpo]\d{1,4}|k8s|i18n|l10n|a11y"
+)
+# How a key is made, not what it is; and names of the thing itself.
+_MADE_BY = deferred(
+    r"(?i)pbkdf2|hmac|sha-?(?:1|2|224|256|384|512)|aes-?\d|argon2|bcrypt|scrypt|(?:^|[-_])(?:password|passwd|pwd)(?:[-_]|$)|=="
 )
 _FILE = deferred(r"[\w./\\@~-]*\.[A-Za-z]{1,5}(?::\d+)?|[\w./\\@~-]*\.(?:mp[34]|h5|7z|bz2|woff2|utf8)")
 _NAMES = deferred(
@@ -80,8 +84,11 @@ def _bare(value: str) -> str:
 def _is_speech(value: str) -> bool:
     """Whether a value is something that sentences speak of: a name in code, a file, an address, a number, a date, a format."""
     pieces = re.split(r"[-_/]", value)
+    if _MADE_BY.search(value):
+        return True
     if all(len(piece) <= _LONGEST_NAME and (piece.isalpha() or _ALGORITHM.fullmatch(piece)) for piece in pieces):
-        return any(map(str.isdigit, value))
+        # Words joined by underscores are a name in code; by hyphens they may be a phrase.
+        return "_" in value or any(map(str.isdigit, value))
     if re.match(r"(?i)(?:sha\d+|md5|blake\w*|crc\d*):", value):
         return True
     if "|" in value and placeholder(value.partition("|")[0]):
@@ -121,12 +128,18 @@ def _told_password(value: str, match: str, before: str) -> bool:
     value = _bare(value)
     if len(value) < 4 or len(between) > _MOST_BETWEEN or _DATA.search(between):
         return False
+    is_pin = bool(re.match(r"(?i)pin\b|暗証番号|пин|code secret", match))
     if value.isdigit():
-        is_pin = bool(re.match(r"(?i)pin|暗証番号|пин", match))
         return len(value) <= 12 and (is_pin or len(value) >= 6) and len(set(value)) > 1
-    if len(value) < 5 or _is_speech(value):
+    # A name in code with a digit in it may be a password where nothing but a verb or a colon stands before it.
+    is_said = bool(re.search(r"(?i)(?:['’]s|:|\b(?:is|was|ist|lautet|est|es|é))[\s\"'`]*$", between))
+    is_named = is_said and digits_in(value) > 0 and bool(re.fullmatch(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+", value))
+    if len(value) < 5 or is_pin or (_is_speech(value) and not is_named):
         return False
-    if re.match(r"(?i)pass\b", match) and not re.match(r"(?i)pass\s*(?:[:=]|(?:is|was|for|to)\b)", match):
+    is_strong = bool(_SYMBOL.search(value)) and digits_in(value) > 0 and not value.islower()
+    if re.match(r"(?i)pass\b", match) and not (
+        is_strong or re.match(r"(?i)pass\s*(?:[:=]|(?:is|was|for|to)\b)", match)
+    ):
         # Tests pass, and things are passed on.
         return False
     letters = sum(map(str.isalpha, value))
@@ -208,6 +221,8 @@ def _told_before(value: str, match: str, before: str) -> bool:
     if value.isdigit():
         return 4 <= len(value) <= 12 and bool(re.search(r"(?i)\bpin\b", match))
     if len(value) < 5 or _is_speech(value):
+        return False
+    if re.search(r"(?i)\s(?:manager|store|vault|policy|field|prompt|generator|type|name)$", match):
         return False
     is_plain = re.fullmatch(r"[a-z]+-?\d{1,3}|\d+[a-z]{1,8}", value)
     return bool(digits_in(value)) and any(map(str.isalpha, value)) and not is_plain
@@ -341,7 +356,7 @@ _LOGIN_HINTS = (
     "ログイン",
 )
 _IN_QUOTES = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
-_THEN = rf"(?:[^\n.!?;:=\[\]{{}}<>|]*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
+_THEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
 
 
 def prose_rules() -> list[Rule]:
@@ -353,6 +368,9 @@ def prose_rules() -> list[Rule]:
             hints=_PASSWORD_HINTS,
             group=1,
             accept=_told_password,
+            trims=b".,;:?",
+            is_loose=True,
+            is_value=True,
             is_wordy=True,
             says="tells a password",
         ),
@@ -362,6 +380,7 @@ def prose_rules() -> list[Rule]:
             hints=_PASSWORD_HINTS,
             group=-1,
             accept=_told_phrase,
+            is_loose=True,
             is_wordy=True,
             says="tells a password",
         ),
@@ -374,12 +393,36 @@ def prose_rules() -> list[Rule]:
             accept=_told_key,
             reach=60,
             trims=b".,;:!?",
+            is_loose=True,
+            is_value=True,
             is_wordy=True,
             says="tells a key",
         ),
         Rule(
+            name="password-change",
+            pattern=rf"(?i)(?:{_PASSWORDS}|{_KEYS})\b[^\n.!?;]*?\b(?:from|von|vom|de|desde|с)\s{{1,3}}[\"'`]?({_ANY}{{5,80}}[\"'`]?\s{{1,3}}(?:to|auf|zu|à|a|para|на)\s{{1,3}}[\"'`]?{_ANY}{{5,80}})",
+            hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
+            group=1,
+            accept=lambda value, *_: all(
+                digits_in(each) > 0 and not _is_speech(_bare(each)) and any(map(str.isalpha, each))
+                for each in (value.split()[0].strip("\"'`"), value.split()[-1].strip("\"'`"))
+            ),
+            is_loose=True,
+            is_wordy=True,
+            says="tells a password",
+        ),
+        Rule(
+            name="phrase-after-a-colon",
+            pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta|(?:К|к)одов\S{1,6} фраз\S{1,4}|(?:П|п)арольн\S{1,6} фраз\S{1,4})[^\n.:]{0,30}:[ \t]{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){3,7}[a-z\x80-\xff]{3,24})",
+            hints=("phrase", "frase", "фраз"),
+            group=1,
+            accept=lambda value, *_: len(value.split()) >= 4,
+            is_wordy=True,
+            says="tells a password",
+        ),
+        Rule(
             name="told-before-its-name",
-            pattern=rf"(?i){_WORDY}[\"'`]?,?\s{{1,3}}(?:{_AS})\s{{1,3}}(?:[\w'\-]{{1,12}}\s{{1,3}}){{0,3}}?(?:{_PASSWORDS}|{_ENGLISH_KEYS})",
+            pattern=rf"(?i){_WORDY}[\"'`]?,?\s{{1,3}}(?:{_AS})\s{{1,3}}(?:[\w'\-]{{1,12}}\s{{1,3}}){{0,3}}?(?:{_PASSWORDS}|{_ENGLISH_KEYS})(?:\s(?:manager|store|vault|policy|field|prompt|generator|type|name))?",
             hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
             group=1,
             accept=_told_before,
@@ -393,6 +436,8 @@ def prose_rules() -> list[Rule]:
             group=1,
             accept=_random,
             trims=b".,;:!?",
+            is_loose=True,
+            is_value=True,
             is_wordy=True,
             says="names a secret",
         ),
@@ -402,6 +447,7 @@ def prose_rules() -> list[Rule]:
             hints=_LOGIN_HINTS,
             group=1,
             accept=_credentials,
+            is_loose=True,
             is_wordy=True,
             says="tells credentials",
         ),

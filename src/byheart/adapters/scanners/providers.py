@@ -34,7 +34,7 @@ _WORD_BOUNDARY = r"(?:^|[^A-Za-z0-9_]|%[0-9A-Fa-f]{2}|\\[uUxX][0-9A-Fa-f]{2,8}|\
 # Shorter hints stand everywhere.
 _SHORTEST_HINT = 3
 _NEAR, _FAR = 48, 140
-_OVER_LINES = frozenset({"ansible-vault"})
+_OVER_LINES = frozenset({"ansible-vault", "putty-key"})
 # A prefix as long as this, with a sign in it, is no part of anything else, whatever stands before it.
 _TELLING = 4
 _LOOSE = frozenset(
@@ -160,7 +160,7 @@ openshift-token       \bsha256~[A-Za-z0-9_-]{40,}     sha256~
 checkout-key          \bsk_(?:sbox_)?[a-z0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}     sk_
 cursor-key            \b(?:crsr|key)_[a-f0-9]{60,}     crsr_ key_
 kubernetes-hash       \bbootstrap-token-[a-z0-9]{6}\b     bootstrap-token-
-putty-key             PuTTY-User-Key-File-[0-9]:     putty-user-key-file
+putty-key             (?:PuTTY-User-Key-File-[0-9]:[A-Za-z0-9+/=\s:.,@_()"'#-]*?Private-MAC:\s{0,4}[0-9a-f]+|Private-Lines:\s{0,4}[0-9]+\s+[A-Za-z0-9+/=\s]{40,}|PuTTY-User-Key-File-[0-9]:)     putty-user-key-file private-lines:
 mongodb-atlas-secret  \bmdb_sa_sk_[A-Za-z0-9_-]{20,}     mdb_sa_sk_
 stackhawk-key         \bhawk\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}     hawk.
 grafana-legacy-key    \beyJrIjoi[A-Za-z0-9+/=_-]{40,}     eyjrijoi
@@ -190,7 +190,6 @@ honeycomb-key         \bhc[abx](?:ik|lk|mk)_[a-z0-9]{40,}     hcaik_ hcbik_ hcxi
 infisical-token       \bst\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}     st.
 bitwarden-token       \b0\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,}     0.
 adyen-key             \bAQE[a-z]hm[A-Za-z0-9+/=_.{}()\[\]@$!?*~^-]{60,}     aqe
-mollie-key            \b(?:live|test)_[A-Za-z0-9]{30,}\b     live_ test_
 paddle-key            \bpdl_(?:live|sdbx)_[a-z]{3,8}_[A-Za-z0-9_-]{20,}     pdl_
 paystack-key          \bsk_(?:live|test)_[a-f0-9]{40}     sk_live_ sk_test_
 lemonsqueezy-key      \blsq_[A-Za-z0-9]{30,}     lsq_
@@ -205,7 +204,7 @@ dropbox-short-token   \bsl\.[AB][A-Za-z0-9_-]{60,}     sl.
 contentful-cma        \bCFPAT-[A-Za-z0-9_-]{30,}     cfpat-
 kubeconfig-data       client-key-data:\s{0,4}[A-Za-z0-9+/=]{40,}     client-key-data
 docker-auth           "auth"\s{0,4}:\s{0,4}"[A-Za-z0-9+/]{12,}={0,2}"     "auth"
-npmrc-auth            _auth(?:Token)?\s{0,4}=\s{0,4}["']?[A-Za-z0-9+/=_-]{12,}     _auth
+npmrc-auth            (?:^|[^A-Za-z0-9])_auth(?:Token)?\s{0,4}=\s{0,4}["']?[A-Za-z0-9+/=_-]{12,}     _auth
 ansible-vault         \$ANSIBLE_VAULT;[0-9.]+;AES256(?:;[\w-]+)?\s+[0-9a-f\s]{40,}     $ansible_vault
 presigned-signature   [?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=[A-Za-z0-9%+/=]{30,}     x-amz-signature x-goog-signature &signature= ?signature=
 bcrypt-hash           \$2[abxy]?\$[0-9]{2}\$[./A-Za-z0-9]{53}     $2
@@ -215,6 +214,10 @@ scrypt-hash           \$(?:scrypt|s0|s1)\$[^\s"']{8,}\$[A-Za-z0-9+/=]{16,}\$?[A-
 pbkdf2-hash           (?:\$pbkdf2(?:-sha[0-9]+)?\$[0-9]+\$[A-Za-z0-9./]{8,}\$[A-Za-z0-9./]{16,}|pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9]{6,}\$[A-Za-z0-9+/=]{20,}|bcrypt_sha256\$\$2b\$[^\s"']{50,})     $pbkdf2 pbkdf2_sha bcrypt_sha256
 ldap-hash             \{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}[A-Za-z0-9+/=.$]{20,}     {ssha {sha {smd5 {md5 {crypt {pbkdf2
 werkzeug-hash         (?:pbkdf2:sha[0-9]+:[0-9]+|scrypt:[0-9]+:[0-9]+:[0-9]+)\$[^\s$"']{4,}\$[0-9a-f]{32,}     pbkdf2:sha scrypt:
+together-key          \btgp_v1_[A-Za-z0-9_-]{40,}     tgp_v1_
+e2b-key               \be2b_[a-f0-9]{40}     e2b_
+azure-openai-key      \b[A-Za-z0-9]{40,60}JQQJ9[A-Za-z0-9]{20,40}     jqqj9
+extended-private-key  \b[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,}     xprv yprv zprv
 hubspot-token         \bpat-(?:na|eu|ap|au)[0-9]-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}     pat-na pat-eu pat-ap pat-au
 vercel-blob-token     \bvercel_blob_rw_[A-Za-z0-9]{10,}_[A-Za-z0-9]{20,}     vercel_blob_rw_
 mailgun-new-key       \b[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}\b     -
@@ -226,6 +229,7 @@ scram-verifier        SCRAM-SHA-(?:1|256)\$[0-9]+:[A-Za-z0-9+/=]{8,}\$[A-Za-z0-9
 
 # Shapes that ordinary text can take by chance: a match also has to look random.
 _RANDOM = r"""
+mollie-key            \b(?:live|test)_[A-Za-z0-9]{30,}\b     live_ test_
 fireworks-key         \bfw_[A-Za-z0-9]{22,}\b     fw_
 crates-token          \bcio[A-Za-z0-9]{32}\b     cio
 deepseek-key          \bsk-[a-f0-9]{32}\b     sk-

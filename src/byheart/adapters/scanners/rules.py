@@ -35,9 +35,14 @@ class Rule:
     is_wordy: bool = False
     # A token that its beginning gives away.
     is_token: bool = False
-    # For a match that has a hint in it: how far before the hint it may begin. It has no blank further behind the hint than an
-    # engine looks, so such a rule is tried around its hints alone. None for all others.
+    # What stands between a name and its value may hold another name: a match that is no secret hides nothing behind its beginning.
+    is_loose: bool = False
+    # A value of any form, whose end is where something else of the text begins.
+    is_value: bool = False
+    # For a match that has a hint in it: how far before the hint it may begin, and how far behind it a blank may still stand in it.
+    # Such a rule is tried around its hints alone. `before` is None for all others.
     before: int | None = None
+    behind: int = 80
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.
@@ -62,7 +67,7 @@ _STOCK = (
 _FILLER = deferred(r"(?:[xX*.•_-]|0){6,}|[xX]{3,}|\*{3,}")
 _EMPTY = frozenset(
     "none null nil undefined true false string str text int number bool boolean bytes any object optional required "
-    "password passwd pwd secret token key value default test testing tests redacted hidden masked unset empty".split()
+    "password passwd pwd secret token key value default test testing tests redacted hidden masked unset empty not-set not_set notset".split()
 )
 # Parts of a name between dots are words; parts of a token are long.
 _CALL = deferred(r"[A-Za-z_][\w.]*\(|^[A-Za-z_]\w{0,23}(?:\.[A-Za-z_]\w{0,23})+$|^[A-Za-z_]\w*\[")
@@ -117,8 +122,7 @@ def tokenlike(value: str, *, least: int = 8) -> bool:
     letters = sum(map(str.isalpha, value))
     if not digits:
         # Long and of mixed case without separators is still no word.
-        mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
-        return letters == len(value) and len(value) >= 20 and mixed and entropy(value) >= 3.6
+        return letters == len(value) and len(value) >= max(16, least) and is_scrambled(value) and entropy(value) >= 3.2
     if not letters:
         return len(value) >= 16 and len(set(value)) >= 6 and value.isdigit()
     if _HEX.fullmatch(value):
@@ -133,6 +137,15 @@ def tokenlike(value: str, *, least: int = 8) -> bool:
 
 
 _HUMPS = deferred(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_LONGEST_HUMP = 4.2
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether letters of both cases are mixed as chance does it: names in code have words between their capitals."""
+    if not (any(map(str.islower, value)) and any(map(str.isupper, value))):
+        return False
+    humps = _HUMPS.findall(value)
+    return bool(humps) and len(value) / len(humps) < _LONGEST_HUMP
 
 
 def words_of(name: str) -> list[str]:

@@ -47,14 +47,14 @@ class _Secrets:
 
     def matches(self, content: bytes, depth: int = 0) -> Iterator[tuple[Rule, int, int]]:
         """Each match in a UTF-8 text as rule and the span of its secret."""
-        escapes, parted = list[tuple[int, int]](), list[int]()
+        escapes, parted, ends = list[tuple[int, int]](), list[int](), dict[int, int]()
         for rule, start, end in self._engine.matches(content):
             if rule.name == disguises.ESCAPED:
                 escapes.append((start, end))
             elif rule.name == disguises.PARTED:
                 parted.append(start)
             else:
-                yield rule, start, disguises.folded(content, start, end)
+                yield rule, start, disguises.folded(content, start, end, ends)
         if depth == _DEEPEST:
             return
         spelled = (
@@ -63,7 +63,11 @@ class _Secrets:
         )
         for rule, found, start, end in self._in_the_clear(spelled, depth):
             yield rule, *found.span(start, end)
-        joined = (*disguises.wide(content, compiled(disguises.NULS)), *disguises.broken(content, parted))
+        joined = (
+            *disguises.wide(content, compiled(disguises.NULS)),
+            *disguises.coloured(content),
+            *disguises.broken(content, parted),
+        )
         crossing = [each for each in self._in_the_clear(joined, depth) if each[1].is_stretched(each[2], each[3])]
         # A token that is whole before its line ends does not go on in the next, unless nothing else stands there.
         firsts = [each.first_line() for each in dict.fromkeys(found for _, found, _, _ in crossing)]

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 
-from byheart.adapters.scanners.rules import UUID, Rule, codelike, digits_in, entropy, placeholder, tokenlike, words_of
+from byheart.adapters.scanners.rules import (
+    UUID,
+    Rule,
+    codelike,
+    digits_in,
+    entropy,
+    is_scrambled,
+    placeholder,
+    tokenlike,
+    words_of,
+)
 from byheart.text.patterns import deferred
 
-_PASSWORD = r"pass(?:word|wd|phrase|wrd)|pwd|passwort"
+_PASSWORD = r"pass(?:word|wd|phrase|wrd)|pwd|passwort|\bpsk\b"
 _SECRET = (
     r"secret|token|api[_.\- ]?key|access[_.\- ]?key|auth[_.\- ]?key|private[_.\- ]?key|account[_.\- ]?key"
     r"|client[_.\- ]?key|application[_.\- ]?key|encryption[_.\- ]?key|signing[_.\- ]?key|master[_.\- ]?key"
@@ -15,9 +25,11 @@ _SECRET = (
 )
 _AFTER = r"""[\w.\-]{0,24}["'`\\\])}]{0,4}"""
 _CLOSED = r"""["'`\\\])}]{0,4}"""
-_EQUALS = r"""\s{0,6}(?::=|=>|->|={1,3}|:)[ \t]{0,6}"""
-_EQUALS_OR_COMMA = r"""\s{0,6}(?::=|=>|->|={1,3}|:|,)[ \t]{0,6}"""
-_QUOTE = r"""[\\"'`(]{0,4}"""
+# What says that a name has a value, with the value's type in between where a language has that, and what may mark a literal.
+_TYPED = r"""(?::[ \t]{1,2}[A-Za-z][\w.\[\]| ]{0,24})?(?:\s?\{ ?get; ?(?:(?:set|init); ?)?\})?"""
+_EQUALS = rf"""{_TYPED}\s{{0,6}}(?::=|=>|->|\?=|={{1,3}}|:|\|\||\?\?)[ \t]{{0,6}}"""
+_EQUALS_OR_COMMA = rf"""{_TYPED}\s{{0,6}}(?::=|=>|->|\?=|={{1,3}}|:|,|\|\||\?\?)[ \t]{{0,6}}"""
+_QUOTE = r"""(?:[brufBRUF]{1,2}["'])?[\\"'`(]{0,4}"""
 _VALUE = r"""([^\s"'`,;<>()\\]{4,})"""
 _LONG_VALUE = r"""([^\s"'`,;<>()\\]{8,})"""
 # As long, with a digit among them: what has neither that nor quotation marks is code or a word.
@@ -33,7 +45,7 @@ _WEAK_KEY_WORDS = frozenset(
 )
 _SETTING_ENDS = deferred(
     r"(?i)(?:time_?out|ttl|expiry|expires?(?:_in)?|hasher|hash|length|len|policy|limit|budget|iz(?:er|ed|e|ation)|min|max|reset|rotation|"
-    r"attempts|retries|strength|field|input|prompt|prefix|suffix|header|env|var|enabled|required|rules?|manager|store)$"
+    r"encryption|algorithm|scheme|format|mode|attempts|retries|strength|field|input|prompt|prefix|suffix|header|env|var|enabled|required|rules?|manager|store)$"
 )
 _NAME_ENDS = deferred(
     r"(?:_id|Id|_name|Name|_type|Type|_url|Url|URL|_uri|_path|Path|_file|File|_count|Count|s|_len|_ms|_at|_index|_hash|_field)$"
@@ -54,7 +66,7 @@ def _password(value: str, match: str, _: str) -> bool:
     is_sentence = match.endswith(" ") and lead.endswith(("'", '"')) and value.isalpha()
     if match.endswith("(") or is_sentence or value.startswith(":") or _NAMED_SO.fullmatch(value):
         return False
-    value = value.rstrip("}])&+.")
+    value = value.rstrip("}])&+.:")
     if len(value) < 4 or codelike(value) or placeholder(value) or placeholder(value.partition("|")[0]):
         return False
     name = re.match(r"[\w.\-]+", match)
@@ -68,7 +80,7 @@ def _password(value: str, match: str, _: str) -> bool:
     if re.fullmatch(r"[A-Z][A-Z0-9_]*", value):
         return False
     # Settings files assign bare words with "="; after ":" a bare word is prose ("password: required").
-    return not value.isalpha() or bool(_BARE_ASSIGNMENT.search(lead))
+    return not value.strip("_").isalpha() or is_scrambled(value) or bool(_BARE_ASSIGNMENT.search(lead))
 
 
 def _plain_password(value: str, match: str, _: str) -> bool:
@@ -77,7 +89,7 @@ def _plain_password(value: str, match: str, _: str) -> bool:
     if _SETTING_ENDS.search(name) or re.fullmatch(r"(?i)pwd", name) or len(value) < 4:
         return False
     # Types and words that settings have there instead.
-    is_type = value[:1].isupper() and value.isalpha()
+    is_type = value[:1].isupper() and value.isalpha() and not is_scrambled(value)
     return not placeholder(value) and not codelike(value) and not is_type and not value.endswith((":", "?"))
 
 
@@ -99,11 +111,15 @@ def _quoted_password(value: str, match: str, _: str) -> bool:
     return not value.startswith(("/", "~", ":")) and len(value.split()) <= 6
 
 
+_LONGEST_NAME = 24
+_NOUNS = frozenset("key keys token tokens secret secrets password credential credentials".split())
+
+
 def _assigned(value: str, match: str, before: str) -> bool:
     # What decides most often comes first.
     if match.endswith("("):
         return False
-    if not digits_in(value) and not match[: match.rfind(value)].endswith(("'", '"', "`")):
+    if not digits_in(value) and not is_scrambled(value) and not match[: match.rfind(value)].endswith(("'", '"', "`")):
         return False
     if placeholder(value) or codelike(value):
         return False
@@ -112,6 +128,11 @@ def _assigned(value: str, match: str, before: str) -> bool:
     if _NAME_ENDS.search(plain.rstrip("-_.")) and not re.search(r"(?i)secret$|pass$", plain):
         return False
     value = value.rstrip("}])&+.:")
+    # Another name of the kind is no value of it.
+    if value.isalnum() and len(value) <= _LONGEST_NAME and words_of(value)[-1] in _NOUNS:
+        return False
+    if value.startswith(("arn:", "urn:")):
+        return False
     if _WEAK_KEY_WORDS.intersection(words_of(plain)) or _SETTING_ENDS.search(plain.rstrip("-_.")):
         return False
     return tokenlike(value, least=8)
@@ -142,8 +163,8 @@ def _keyed(value: str, *_: str) -> bool:
 
 
 def _in_url(value: str, *_: str) -> bool:
-    if re.match(r"\d{2,5}(?:[/?#]|$)", value):
-        # host:8080/path?mail=a@b is a port and a path.
+    if re.match(r"\d{2,5}(?:[/?#,;]|$)|v?\d+(?:\.\d+)+(?:-[\w.]+)?$", value):
+        # host:8080/path?mail=a@b is a port and a path, image:3.18@sha256:… a version.
         return False
     return not re.search(r"[${}<>*%]\{?[A-Za-z(]|^[$<{*%]|^x+$|\.\.\.", value)
 
@@ -178,9 +199,10 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="url-credentials",
-            pattern=r"""://[^\s:/@"'<>`]*:([^\s"'<>`]{3,})@[\w\[$]""",
+            # A slash or a comma in it only where no other way leads to an "@".
+            pattern=r"""://[^\s:/@"'<>`]*:(?:([^\s"'<>`/,]{3,})@[\w\[$]|([^\s"'<>`]{3,})@[\w\[$])""",
             hints=("://",),
-            group=1,
+            group=-1,
             accept=_in_url,
             says="holds a password in a URL",
         ),
@@ -221,16 +243,126 @@ def shape_rules() -> list[Rule]:
             name="xml-password",
             pattern=r"""(?i)<(?:password|passphrase|privatekey|apikey|token)>\s{0,4}([^<>\s$]{4,256})\s{0,4}</|key="(?:cleartext)?password"\s{1,4}value="([^"$%{]{4,128}(?:%[^"]{0,64})?)\"""",
             hints=("<pass", "<priv", "<apikey", "<token", 'password"'),
+            group=-1,
             accept=lambda _, match, __: "{" not in match and not placeholder(re.sub(r"<[^>]*>|key=|value=", "", match)),
             says="holds a password in XML",
         ),
         Rule(
             name="kubernetes-secret",
-            pattern=r"""(?s)(?:kind:\s{0,4}["']?[sS]ecret["']?\s.{0,900}?\b(?:data|stringData):|\b(?:data|stringData):.{0,900}?kind:\s{0,4}["']?[sS]ecret)""",
-            hints=("kind:",),
+            # The whole block of values, which may stand before or behind the word for what it is; in YAML and in JSON.
+            pattern=r"""(?s)kind["']?:\s{0,4}["']?[sS]ecret["']?[\s,].{0,900}?\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+(?:\r?\n|$))+))|\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+\r?\n)+)).{0,900}?kind["']?:\s{0,4}["']?[sS]ecret""",
+            hints=("kind:", 'kind"'),
+            group=-1,
             accept=lambda _, match, before: bool(re.search(r"(?i)apiVersion|metadata|data:\s*\n", before + match)),
-            reach=60,
+            reach=200,
+            trims=b"",
             says="holds a Kubernetes secret",
+        ),
+        Rule(
+            name="secure-string",
+            pattern=r"""(?i)ConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?["']([^"'\n]{4,200})["']""",
+            hints=("securestring",),
+            group=1,
+            accept=lambda value, *_: not placeholder(value),
+            says="assigns a password",
+        ),
+        Rule(
+            name="named-value",
+            # A name and its value as two members, in either order, as lists of variables have them.
+            pattern=rf"""(?i)(?:(?:name|key|id)["']?\s{{0,3}}[:=]\s{{0,3}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET}|_pass\b)[\w.\-]{{0,24}}["']?[\s,;]{{1,40}}["']?value["']?\s{{0,3}}[:=]\s{{0,3}}["']?([^\s"'<>,]{{4,200}})|value["']?\s{{0,3}}[:=]\s{{0,3}}["']([^"'\n]{{4,200}})["'][\s,;]{{1,40}}["']?(?:name|key|id)["']?\s{{0,3}}[:=]\s{{0,3}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET})|<key>[\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET})[\w.\-]{{0,24}}</key>\s{{0,40}}<string>([^<>\n]{{4,200}})</string>|variable\s{{1,3}}["'][\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET})[\w.\-]{{0,24}}["']\s{{0,3}}\{{[^{{}}]{{0,200}}?default\s{{0,3}}=\s{{0,3}}"([^"\n]{{4,200}})")""",
+            hints=("value", "<string>", "default"),
+            group=-1,
+            accept=lambda value, *_: not placeholder(value) and not codelike(value) and value[:1] not in "/~$",
+            is_wordy=True,
+            says="assigns a secret",
+        ),
+        Rule(
+            name="password-below-its-name",
+            pattern=rf"""(?im)^[ \t]{{0,40}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD})s?["']?:[ \t]{{0,3}}\r?\n[ \t]{{1,40}}(?:- )?["']?([^\s"':#\[\]{{}}<>]{{6,100}})["']?[ \t]{{0,3}}\r?$""",
+            hints=("pass", "pwd"),
+            group=1,
+            accept=lambda value, *_: (
+                bool(digits_in(value))
+                and any(map(str.isalpha, value))
+                and not placeholder(value)
+                and not codelike(value)
+            ),
+            is_wordy=True,
+            says="assigns a password",
+        ),
+        Rule(
+            name="password-in-call",
+            pattern=rf"""(?i)(?:{_PASSWORD})\w{{0,12}}["']?\s{{0,3}}[,(]\s{{0,3}}["']([^"'\s:]{{6,100}})["']""",
+            hints=("pass", "pwd"),
+            group=1,
+            accept=lambda value, *_: (
+                bool(digits_in(value))
+                and any(map(str.isalpha, value))
+                and not placeholder(value)
+                and not codelike(value)
+            ),
+            is_wordy=True,
+            says="hands a password to a call",
+        ),
+        Rule(
+            name="credentials-in-call",
+            # Calls whose arguments are a user's name and a password, or a key to sign with.
+            pattern=r"""(?i)(?:\bauth\s{0,3}=\s{0,3}|basic_?auth|mysqli?(?:_connect)?|\bpdo|getconnection|\blogin|authenticate|credentials?|jwt\.(?:sign|verify|encode|decode))\s{0,3}\((?:[^()"'\n]{0,80}|["'][^"'\n]{0,80}["']|,\s{0,3}){0,6}?["']([^"'\s]{0,60}[0-9][^"'\s]{0,60})["']\s{0,3}[,)]""",
+            hints=("auth", "mysql", "pdo", "getconnection", "login", "credential", "jwt."),
+            group=1,
+            accept=lambda value, *_: (
+                len(value) >= 6
+                and any(map(str.isalpha, value))
+                and not placeholder(value)
+                and not codelike(value)
+                and not re.search(r"[/:@]|^[a-z_-]+\d{0,3}$|^[HRE]S\d{3}$", value)
+            ),
+            before=40,
+            behind=240,
+            says="hands a password to a call",
+        ),
+        Rule(
+            name="password-in-sql",
+            pattern=r"""(?i)\b(?:identified\s{1,3}(?:with\s{1,3}\S{1,40}\s{1,3})?by|password)\s{1,3}(?:'([^'\n]{4,200})'|"([^"\n]{4,200})")""",
+            hints=("identified", "password"),
+            group=-1,
+            accept=lambda value, match, _: (
+                not placeholder(value)
+                and not codelike(value)
+                and (match[:1] in "iI" or (bool(digits_in(value)) and " " not in value))
+            ),
+            says="holds a password in a statement",
+        ),
+        Rule(
+            name="device-password",
+            pattern=r"""(?i)(?:\benable\s{1,3}|\busername\s{1,3}\S{1,60}\s{1,3}(?:privilege\s{1,3}[0-9]{1,2}\s{1,3})?)(?:secret|password)\s{1,3}(?:[0-9]\s{1,3})?(\S{6,100})|\bsnmp-server\s{1,3}community\s{1,3}(\S{6,100})""",
+            hints=("enable ", "username ", "snmp-server"),
+            group=-1,
+            accept=lambda value, *_: bool(digits_in(value)) and not placeholder(value),
+            says="holds a device's password",
+        ),
+        Rule(
+            name="session-cookie",
+            pattern=r"""(?i)cookie["']?\s{0,3}[:=]\s{0,3}["']?(?:[^\s"';]{1,80};\s{0,3}){0,6}?[\w.\-]{0,24}(?:sess|sid|auth|token|jwt)[\w.\-]{0,24}=([A-Za-z0-9+/=_.~%\-]{16,})""",
+            hints=("cookie",),
+            group=1,
+            accept=lambda value, *_: tokenlike(value, least=16),
+            says="holds a session's cookie",
+        ),
+        Rule(
+            name="url-token",
+            pattern=r"""://([A-Za-z0-9_\-]{20,100})@[\w\[]""",
+            hints=("://",),
+            group=1,
+            accept=lambda value, *_: tokenlike(value, least=20) and not UUID.fullmatch(value),
+            says="holds a token in a URL",
+        ),
+        Rule(
+            name="json-web-key",
+            pattern=r"""(?s)"kty"\s{0,3}:[^{}]*?"(?:d|k)"\s{0,3}:\s{0,3}"([A-Za-z0-9_\-]{20,})\"""",
+            hints=('"kty"',),
+            group=1,
+            says="holds a private key",
         ),
         Rule(
             name="connection-string",
@@ -241,8 +373,8 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="password-quoted",
-            pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}\s{{0,6}}(?:"([^"\n]{{4,200}})"|'([^'\n]{{4,200}})')""",
-            hints=("pass", "pwd"),
+            pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}\s{{0,6}}[bruf]{{0,2}}(?:"((?:[^"\\\n]|\\[^\n]){{4,200}})"|'((?:[^'\\\n]|\\[^\n]){{4,200}})')""",
+            hints=("pass", "pwd", "psk"),
             group=-1,
             accept=_quoted_password,
             is_wordy=True,
@@ -250,11 +382,35 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="command-password",
-            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3})["']?([^\s"'$]{5,})""",
-            hints=("mysql", "mariadb", "sshpass", "login"),
+            # Programs that take a password as a word of their own.
+            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3}|redis-cli\b[^\n]{0,120}?\s(?:-a|--pass)\s{1,3}|zip\b[^\n]{0,80}?\s-P\s{0,3}|7za?\b[^\n]{0,80}?\s-p|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,200}?\s-w\s{1,3}|psexec\S{0,8}\b[^\n]{0,120}?\s-p\s{1,3}|htpasswd\b[^\n]{0,80}?-\w{0,4}b\w{0,4}\s{1,3}\S{1,80}\s{1,3}\S{1,80}\s{1,3}|openssl\b[^\n]{0,200}?\s-pass(?:in|out)?\s{1,3}pass:|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n]{0,120}?\s\w{1,40}/|thin:\w{1,40}/|net\s{1,3}use\b[^\n]{0,120}?\s\\\\\S{1,120}\s{1,3})["']?([^\s"'$|@]{5,})""",
+            hints=tuple(
+                "mysql|mariadb|sshpass| login|redis-cli|zip |7z |7za |ldap|psexec|htpasswd|openssl |sqlplus |sqlldr |expdp |impdp |rman |thin:|net use".split(
+                    "|"
+                )
+            ),
             group=1,
-            accept=lambda value, *_: not placeholder(value) and not value.startswith("-"),
+            accept=lambda value, *_: (
+                not placeholder(value)
+                and not value.startswith(("-", "/", "\\"))
+                and (bool(digits_in(value)) or not value.isalpha() or is_scrambled(value))
+            ),
+            before=40,
+            behind=260,
             says="holds a password on a command line",
+        ),
+        Rule(
+            name="piped-password",
+            pattern=r"""(?i)\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?["']?(?:[\w.\-]{1,40}:)?([^\s"'$|]{5,100})["']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3}-S|(?:sudo\s{1,3})?(?:chpasswd|passwd)\b|[^\n|]{0,120}?--(?:password-)?stdin)""",
+            hints=("stdin", "sudo -s", "passwd"),
+            group=1,
+            accept=lambda value, *_: (
+                not placeholder(value)
+                and not value.startswith(("-", "/", "\\"))
+                and (bool(digits_in(value)) or not value.isalpha() or is_scrambled(value))
+            ),
+            before=300,
+            says="hands a password to a program",
         ),
         Rule(
             name="pass-assignment",
@@ -270,10 +426,11 @@ def shape_rules() -> list[Rule]:
         Rule(
             name="password-in-yaml",
             pattern=rf"""(?im)^[ \t]{{0,40}}(?:- )?["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|_pass)["']?:[ \t]{{1,6}}([^\s"'#&*!|>{{}}\[\]%@`,;<(][^\s"',;<>()]{{3,60}})[ \t]{{0,4}}\r?$""",
-            hints=("pass", "pwd"),
+            hints=("pass", "pwd", "psk"),
             group=1,
             accept=_plain_password,
             is_wordy=True,
+            is_value=True,
             says="assigns a password",
         ),
         Rule(
@@ -287,20 +444,22 @@ def shape_rules() -> list[Rule]:
         Rule(
             name="password-assignment",
             pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:[_.\-]|\b(?:db|root|user|admin))pass{_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}[( ]?",
-            hints=("pass", "pwd"),
+            hints=("pass", "pwd", "psk"),
             group=1,
             accept=_password,
             is_wordy=True,
+            is_value=True,
             says="assigns a password",
         ),
         Rule(
             name="secret-assignment",
-            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}(?:{_QUOTE}[\"'`]{_LONG_VALUE}|{_QUOTE}{_LONG_VALUE_WITH_DIGIT})\(?",
-            hints=("secret", "token", "key", "credential", "bearer"),
+            pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}(?:{_QUOTE}[\"'`]{_LONG_VALUE}|{_QUOTE}{_LONG_VALUE_WITH_DIGIT}|{_QUOTE}([A-Za-z]{{16,}}))\(?",
+            hints=("secret", "token", "key", "credential", "bearer", "pat"),
             group=-1,
             accept=_assigned,
             reach=60,
             is_wordy=True,
+            is_value=True,
             says="assigns a secret",
         ),
         Rule(
@@ -310,6 +469,7 @@ def shape_rules() -> list[Rule]:
             group=1,
             accept=_spaced,
             is_wordy=True,
+            is_value=True,
             says="names a secret",
         ),
         Rule(
