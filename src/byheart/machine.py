@@ -160,7 +160,7 @@ def learning(
         queue,
         config.learning,
         lambda name: config.origins[f"learning.{name}"] != "default",
-        clearing.is_gone,
+        lambda path: trusted.is_withdrawn(around, path) or clearing.is_gone(path),
         lambda agent: clearing.cleared_after(agent, around.environment, around.expanded("~")),
         lambda count: _crew(around, count),
         models(around, config, opened.home),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from byheart.wiring import Opened, Surroundings
 
 _BESIDE = ("USER.md", "LONGMEMORY.md")
+_MOST_FOLDERS = 20_000
 _SETTINGS = {"paths.profile": PROFILE, "paths.rules": RULES, "paths.journal": JOURNAL}
 
 
@@ -72,7 +73,8 @@ def accept(opened: Opened) -> None:
     texts = [text for _, texts in _files(opened) for text in texts]
     # Where memory lies is said there, so a line that somebody adds to it later counts no more than one in a notebook.
     texts += (_text(opened, SETTINGS_FILE) or "").split("\n")
-    opened.memory.desk.trust.accept([*texts, *(unit for _, unit in _transcripts(opened.project.folder))])
+    everywhere = [unit for folder in _folders(opened.project.folder) for _, unit in _transcripts(folder)]
+    opened.memory.desk.trust.accept([*texts, *everywhere])
     opened.memory.desk.drop_briefs()
 
 
@@ -143,10 +145,19 @@ def _text(opened: Opened, path: str) -> str | None:
         return None
 
 
-def _transcripts(folder: str) -> list[tuple[str, str]]:
-    """Files that agents keep in a checkout: (path, as it is vouched for). One that changed is another."""
+def _folders(top: str) -> Iterator[str]:
+    """The folders of a checkout, as far as agents may have been started in them."""
+    for number, (above, names, _) in enumerate(os.walk(top)):
+        if number == _MOST_FOLDERS:
+            return
+        names[:] = sorted(name for name in names if name not in (".git", "node_modules", ".venv"))
+        yield above
+
+
+def _transcripts(folder: str, *others: str) -> list[tuple[str, str]]:
+    """Files that agents keep in a folder of a checkout: (path, as it is vouched for). One that changed is another."""
     found = []
-    for name in IN_CHECKOUT:
+    for name in (*IN_CHECKOUT, *others):
         top = os.path.join(folder, name)
         paths = (
             [os.path.join(above, each) for above, _, names in os.walk(top) for each in names]
@@ -168,9 +179,16 @@ def strange_transcripts(around: Surroundings, folder: str) -> set[str]:
 
     project = project_of(folder, around.home)
     trust = trust_of(around.home, project, disk(), around.clock)
-    every = _transcripts(project.folder)
-    theirs = trust.strangers(Place(project.folder, "transcripts"), [unit for _, unit in every], FILES_OF)
+    chosen = around.environment.get("AIDER_CHAT_HISTORY_FILE") or ""
+    every = _transcripts(folder, *([chosen] if chosen and not os.path.isabs(chosen) else []))
+    theirs = trust.strangers(Place(folder, "transcripts"), [unit for _, unit in every], FILES_OF)
     return {path for at, (path, _) in enumerate(every) if at in theirs}
+
+
+def is_withdrawn(around: Surroundings, path: str) -> bool:
+    """Whether a transcript lies in a checkout that its user no longer trusts, so that it counts as taken away."""
+    inside = any(f"/{name}" in path for name in IN_CHECKOUT)
+    return inside and os.path.isfile(path) and not is_trusted(around, os.path.dirname(path))
 
 
 def may_read(around: Surroundings, folder: str) -> bool:

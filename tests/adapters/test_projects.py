@@ -81,10 +81,25 @@ def test_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
     main = repository(tmp_path / "main")
     modules = main / ".git" / "modules" / "lib"
     modules.mkdir(parents=True)
-    (modules / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/lib.git\n', encoding="utf-8")
+    (modules / "config").write_text(
+        '[core]\n\tworktree = ../../../lib\n[remote "origin"]\n\turl = git@github.com:acme/lib.git\n', encoding="utf-8"
+    )
     (main / "lib").mkdir()
     (main / "lib" / ".git").write_text("gitdir: ../.git/modules/lib\n", encoding="utf-8")
     assert projects.find(str(main / "lib"), unknown).remote == "github.com/acme/lib"
+    # Anybody can point at it; it points back at one.
+    (tmp_path / "evil").mkdir()
+    (tmp_path / "evil" / ".git").write_text(f"gitdir: {modules}\n", encoding="utf-8")
+    assert projects.find(str(tmp_path / "evil"), unknown).remote is None
+
+
+def test_settings_of_git_behind_a_link_are_not_read(tmp_path: Path) -> None:
+    private = repository(tmp_path / "private")
+    (private / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/x.git\n', encoding="utf-8")
+    evil = repository(tmp_path / "evil")
+    (evil / ".git" / "config").unlink(missing_ok=True)
+    (evil / ".git" / "config").symlink_to(private / ".git" / "config")
+    assert projects.find(str(evil), unknown).remote is None
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_summary_has_a_limit_of_its_own(cli: Cli, bench: Bench) -> None:
 def test_explain_says_why_each_line_is_in_and_why_others_are_not(cli: Cli, bench: Bench) -> None:
     cli("remember", "--key", "writing.tone", "concise")
     bench.put("AGENTS.md", "# Rules\n\n- Always weigh the flour in grams, please.\n")
-    handbook(cli, bench, ["always weigh flour in grams", "always use the bell"], [])
+    handbook(cli, bench, ["always use the bell"], ["always weigh flour in grams"])
     done = cli("brief", "--explain")
     assert done.code == 0
     assert "local profile, high confidence" in done.out
@@ -160,10 +160,16 @@ def test_explain_says_why_each_line_is_in_and_why_others_are_not(cli: Cli, bench
 @pytest.mark.parametrize("name", ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"])
 def test_what_instruction_files_say_is_not_repeated(cli: Cli, bench: Bench, name: str) -> None:
     bench.put(name, "Weigh flour in grams, never in cups.\n")
-    handbook(cli, bench, ["weigh flour in grams, never in cups", "ring the bell twice"], [])
+    handbook(cli, bench, ["ring the bell twice"], ["weigh flour in grams, never in cups"])
     told = [line["text"] for line in brief(cli)["told"]]
     assert "ring the bell twice" in told
     assert not any("flour" in text for text in told)
+
+
+def test_what_the_user_asked_for_is_told_whatever_instruction_files_say(cli: Cli, bench: Bench) -> None:
+    bench.put("AGENTS.md", "- Weigh flour in grams, never in cups.\n\nThat bullet does not apply any more.\n")
+    handbook(cli, bench, ["weigh flour in grams, never in cups"], [])
+    assert "weigh flour in grams, never in cups" in [line["text"] for line in brief(cli)["told"]]
 
 
 def test_lines_about_what_is_gone_are_marked(cli: Cli, bench: Bench) -> None:

@@ -11,10 +11,11 @@ import zlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TREE = re.compile(rb"tree ([0-9a-f]{40,64})\n")
+_PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
 _TAGGED = re.compile(rb"object ([0-9a-f]{40,64})\ntype commit\n")
 _LARGEST = 32_000_000
 _LARGEST_INDEX = 512_000_000
@@ -63,12 +64,35 @@ class Objects:
                 break
         return found
 
+    def ancestors(self, commits: Iterable[str], most: int) -> Iterator[str]:
+        """Commits and those that they came from, the nearest first."""
+        seen = dict.fromkeys(sorted(commits))
+        waiting = list(seen)
+        for commit in waiting:
+            yield commit
+            if len(seen) < most:
+                fresh = [each for each in self._parents(commit) if each not in seen]
+                seen.update(dict.fromkeys(fresh))
+                waiting += fresh
+
+    def _parents(self, commit: str) -> list[str]:
+        try:
+            head = (self._object(commit) or b"").partition(b"\n\n")[0]
+        except (OSError, ValueError, IndexError, zlib.error):
+            return []
+        return [each.decode() for each in _PARENT.findall(head)]
+
     def _reference_texts(self) -> Iterator[str]:
         for name in ("FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"):
             yield read_plain(os.path.join(self._folder, name)).decode("utf-8", "replace")
-        yield read_plain(os.path.join(self._common, "packed-refs")).decode("utf-8", "replace")
+        yield read_plain(os.path.join(self._folder, "HEAD"), 200).decode("utf-8", "replace")
+        packed = read_plain(os.path.join(self._common, "packed-refs")).decode("utf-8", "replace")
+        # What is stashed was typed here.
+        yield "\n".join(row for row in packed.split("\n") if not row.endswith(" refs/stash"))
         for above, _, names in os.walk(os.path.join(self._common, "refs")):
             for name in names:
+                if name == "stash" and os.path.basename(above) == "refs":
+                    continue
                 yield read_plain(os.path.join(above, name), 200).decode("utf-8", "replace")
 
     def _object(self, name: str | None, depth: int = 0) -> bytes | None:

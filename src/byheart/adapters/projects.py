@@ -23,6 +23,7 @@ _SCP = deferred(r"^(?:[^@/\s]+@)?([^:/\s]+):(?!//)(.+)$")
 _SCHEME = deferred(r"^[a-z][a-z0-9+.-]*://(?:[^/]*@)?([^/:@?#]+)(?::(\d+))?(/[^?#]*)?(?:[?#].*)?$", re.IGNORECASE)
 # Hosts whose paths do not distinguish case.
 _FOLDED = ("github.com", "gitlab.com", "bitbucket.org")
+_WORKTREE = deferred(r"^\s*worktree\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _PORTS = {"22", "80", "443", "9418"}
 
 
@@ -91,8 +92,10 @@ def _common(top: str) -> str | None:
     folder = os.path.realpath(os.path.join(top, pointer.removeprefix("gitdir:").strip()))
     shared = _small(os.path.join(folder, "commondir")).strip()
     if not shared:
-        # A submodule's folder lies in its parent's; a plain .git of another project is not ours to claim.
-        return folder if os.path.basename(folder) != ".git" else None
+        # A submodule's folder says where its files lie; a git folder that says nothing of us is not ours to claim.
+        worktree = _WORKTREE.search(_small(os.path.join(folder, "config")))
+        lies_in = os.path.realpath(os.path.join(folder, worktree[1].strip('"'))) if worktree else None
+        return folder if lies_in == os.path.realpath(top) else None
     back = _small(os.path.join(folder, "gitdir")).strip()
     if os.path.realpath(os.path.join(folder, back)) != os.path.realpath(dot_git):
         return None
@@ -135,7 +138,8 @@ def normalised_remote(url: str) -> str | None:
 def _small(path: str) -> str:
     """A small text file's content; nothing where it cannot be read."""
     try:
-        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        # A link could lead to what another project says of itself.
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (OSError, ValueError):
         return ""
     try:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from byheart.adapters.git_objects import Objects, read_plain
 from byheart.text.patterns import deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Set
 
 # Old and new commit, who and when, and what was done.
 _ENTRY = deferred(r"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*\t(.*)$")
@@ -15,6 +19,7 @@ _OWN = deferred(r"commit(?: \((?:initial|amend)\))?: ")
 # While one of these is there, git is in the middle of changing files, or waits for somebody to finish a merge.
 _UNDER_WAY = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply")  # fmt: skip
 _LARGEST = 64_000_000
+_MOST_COMMITS = 400
 
 
 class Moves:
@@ -46,14 +51,22 @@ class Moves:
 
     def offered(self, path: str) -> list[str]:
         """The texts that a file of this checkout has in other people's commits, as far as branches, tags, remotes or the last fetch
-        lead to them. Files can come out of those without HEAD's moving."""
+        lead to them within some hundred steps. Files can come out of those without HEAD's moving."""
         if self._folder is None:
             return []
         entries = [entry for line in self._lines() if (entry := _ENTRY.match(line))]
         own = {entry[2] for entry in entries if _OWN.match(entry[3])}
         objects = Objects(self._folder, self._common())
-        contents = {objects.file(commit, path) for commit in objects.tips() - own}
+        commits = objects.ancestors(objects.tips(), _MOST_COMMITS)
+        contents = {objects.file(commit, path) for commit in commits if commit not in own}
         return [content.decode("utf-8", "replace") for content in contents if content is not None]
+
+    def is_same(self, marks: Set[str]) -> bool:
+        """Whether this is the checkout that these moves were seen in: one of them is known, or there were none and it is no clone."""
+        lines = self._lines()
+        if any(marks):
+            return not marks.isdisjoint(lines)
+        return not lines or not lines[0].partition("\t")[2].startswith("clone:")
 
     def _common(self) -> str:
         assert self._folder is not None

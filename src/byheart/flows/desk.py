@@ -169,7 +169,9 @@ def hits(each: Opened) -> list[Hit]:
     found = []
     # A record at home beside one of the same name in the repository is another record.
     beside = "-home" if each.place == each.root.kept.get(each.dialect.name) else ""
-    for at, placed in enumerate(each.document.placed):
+    numbered = list(enumerate(each.document.placed))
+    # Of two with one name, the user's own has it.
+    for at, placed in sorted(numbered, key=lambda pair: pair[0] in each.strangers) if each.strangers else numbered:
         handle = handle_of(each.root.scope, each.dialect.name, each.dialect.key_of(placed.record), placed.record.text)
         seen[handle] = seen.get(handle, 0) + 1
         unique = (handle if seen[handle] == 1 else f"{handle}-{seen[handle]}") + beside
@@ -186,7 +188,15 @@ def hits(each: Opened) -> list[Hit]:
                 line=placed.line,
             )
         )
-    return found
+    return sorted(found, key=lambda hit: hit.line) if each.strangers else found
+
+
+def own_part(desk: Desk, place: Place, name: str, document: Document) -> Document:
+    """A document with only the entries that are the user's: what others wrote is neither reinforced nor overruled by them."""
+    if not desk.trust.covers(place):
+        return document
+    document, theirs = _judged(desk, place, name, document)
+    return replace(document, placed=tuple(each for at, each in enumerate(document.placed) if at not in theirs))
 
 
 def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
@@ -265,11 +275,15 @@ def is_enabled(desk: Desk, root: Root) -> bool:
     if not desk.limits.enabled:
         return False
     roots = {id(each): each for each in (root, desk.roots[Scope.LOCAL])}
-    return all(
-        opened(desk, each, PROFILE, place).document.settings.enabled
-        for each in roots.values()
-        for place in each.places(PROFILE)
-    )
+    return all(_says_on(desk, each, place) for each in roots.values() for place in each.places(PROFILE))
+
+
+def _says_on(desk: Desk, root: Root, place: Place) -> bool:
+    try:
+        return opened(desk, root, PROFILE, place).document.settings.enabled
+    except (Unreadable, Unnatural):
+        # A notebook that cannot be read takes none of the others away; that it cannot is told by whoever tells of it.
+        return True
 
 
 def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = NOTEBOOKS) -> Hit:

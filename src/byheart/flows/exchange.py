@@ -173,7 +173,8 @@ def convert(desk: Desk, place: Place, fmt: str | None, target: str, *, with_secr
 def export(desk: Desk, scopes: Sequence[Scope], target: str, *, with_secret: bool = False) -> Conversion:
     """All records of these scopes as one text; those labelled secret only where that is asked for."""
     documents, problems = every(desk, scopes, NOTEBOOKS)
-    records = [placed.record for each in documents for placed in each.document.placed]
+    # What others committed is in their repository already.
+    records = [placed.record for each in documents for placed in each.own]
     records = _unlabelled(records, problems, with_secret=with_secret)
     if not records:
         raise NothingFound("there are no memories to export")

@@ -9,7 +9,7 @@ from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
 from byheart.flows import indexing, using
-from byheart.flows.desk import JOURNAL, Desk
+from byheart.flows.desk import JOURNAL, REPOSITORYS, Desk
 from byheart.policies import recollecting
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
@@ -112,6 +112,7 @@ def _found(
             line=item.line,
             score=round(each.score, 4),
             note=item.note,
+            is_repositorys=REPOSITORYS in (item.note or ""),
             factors={name: round(value, 4) for name, value in each.factors.items()},
         )
         for each in found[:most]

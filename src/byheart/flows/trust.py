@@ -15,7 +15,7 @@ from byheart.domain.roots import Place
 from byheart.policies import forgetting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
     from typing import Protocol
 
     from byheart.domain.documents import Document
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         def brought(self, mark: str) -> bool: ...
 
         def offered(self, path: str) -> list[str]: ...
+
+        def is_same(self, marks: Set[str]) -> bool: ...
 
 
 # What a file has: whole lines, or entries and what they say was forgotten where an entry has several lines. And files as a whole,
@@ -64,7 +66,11 @@ class Trust:
     @property
     def is_trusted(self) -> bool:
         """Whether the files of this checkout count as the user's."""
-        return self._own().get("state") == "trusted"
+        own = self._own()
+        if own.get("state") != "trusted":
+            return False
+        # Another repository may lie in the folder of one that was trusted.
+        return self._moves.is_same({value for name, value in own.items() if name == "mark" or " " in name})
 
     @property
     def is_asked(self) -> bool:
@@ -102,7 +108,12 @@ class Trust:
     def accept(self, texts: Iterable[str] = ()) -> None:
         """Trust this checkout, and these texts of it as the user's own. Raises Environment where that cannot be kept."""
         self._note(
-            {"state": "trusted", "since": self._today(), "mark": self._moves.mark(), "repository": self._repository}
+            {
+                "state": "trusted",
+                "since": self._today(),
+                "mark": self._moves.mark(),
+                "repository": self._repository,
+            }
         )
         self.vouch(texts)
 
@@ -133,7 +144,9 @@ class Trust:
         own = self._own()
         before = own.get(key, own.get("mark", ""))
         if fresh:
-            theirs = set(fresh if self._moves.brought(before) else self._offered(place, texts, fresh, kind))
+            # A whole file is compared with what others committed; no pull can bring one that nobody did.
+            is_all = kind != FILES_OF and self._moves.brought(before)
+            theirs = set(fresh if is_all else self._offered(place, texts, fresh, kind))
             self._mark([texts[at] for at in sorted(theirs)], _THEIRS)
             self._keep([texts[at] for at in fresh if at not in theirs], _MINE, {key: mark})
         elif mark != before:
@@ -158,8 +171,16 @@ class Trust:
         return [at for at in fresh if any(all(word in text for word in texts[at].split()[1:]) for text in whole)]
 
     def _is_offered_file(self, unit: str) -> bool:
-        path, size, _ = unit.rsplit(" ", 2)
-        return any(len(text.encode()) == int(size) for text in self._moves.offered(self._inside(path)))
+        """Whether a file begins as somebody else's commit has it; what was added to that since is not told apart from it."""
+        path = unit.rsplit(" ", 2)[0]
+        offered = [text for text in self._moves.offered(self._inside(path)) if text.strip()]
+        if not offered:
+            return False
+        try:
+            current = self._files.read(Place(self._checkout, self._inside(path))).text or ""
+        except ByheartError:
+            return True
+        return any(current.startswith(text.rstrip()) for text in offered)
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._checkout.rstrip("/") + "/")

@@ -16,7 +16,19 @@ from byheart.domain.values import replace
 from byheart.flows import ledger
 from byheart.flows.asking import Request, prepared
 from byheart.flows.commit import Committed, commit
-from byheart.flows.desk import JOURNAL, PROFILE, RULES, Desk, cleaned, find_one, handle_of, holder, is_enabled, opened
+from byheart.flows.desk import (
+    JOURNAL,
+    PROFILE,
+    RULES,
+    Desk,
+    cleaned,
+    find_one,
+    handle_of,
+    holder,
+    is_enabled,
+    opened,
+    own_part,
+)
 from byheart.policies import capture, forgetting, merging
 from byheart.policies.merging import Decision
 
@@ -36,6 +48,7 @@ def remember(desk: Desk, request: Request) -> Receipt:
     key = dialect.key_of(spelt)
 
     def decide(document: Document) -> Decision:
+        document = own_part(desk, root.documents[name], name, document)
         if not request.asked:
             _refuse_forgotten(desk, document, candidate, key)
         if name == RULES:

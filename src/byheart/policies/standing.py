@@ -67,39 +67,19 @@ def targets_of(
 
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$")
-# Words in quotation marks are somebody's; a name in code is not.
-_QUOTED = re.compile(r"(?:\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*`|‘[^’]*’|(?<!\w)'[^']*'(?!\w))")
-_FEW = 3
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NEGATED = frozenset("not no never dont don't without avoid stop neither nor cannot can't won't shouldn't mustn't doesn't isn't".split())  # fmt: skip
-# Headings, and paragraphs in front of a list, that only name what stands below them. Any other may take it back, in whatever
-# words and language; then the line counts as not said, and at worst it is told twice.
-_NAMES = frozenset(
-    "agent agents and api architecture best branch build building ci claude code coding command commands commit commits committing "
-    "contributing convention conventions database dependencies deploy deployment design dev development doc docs documentation "
-    "environment error file files for format formatting general git guide guideline guidelines handling how important instruction "
-    "instructions key language layout lint linting logging management must naming note notes of overview package practices preference "
-    "preferences process project pull release releases repository request requests rule rules run running security setup standards "
-    "structure style summary testing tests the to tool tooling tools types ui usage versioning we what workflow workflows writing your".split()
-)
-_VOID = re.compile(
-    r"\b(?:void|obsolete|outdated|deprecated|invalid|superseded|revoked|removed|retired|ignored?|disregard|forget|former|formerly|old|"
-    r"past|previous|legacy|wrong|bad|anti|don'?t|do not|not|never|no longer|no|none|instead|rather than|unlike|except|if|unless|when)\b",
-    re.IGNORECASE,
-)
-_OF_OTHERS = re.compile(r"\b(?:above|below|following|these|those|earlier|previous|rules?|instructions?|sections?|everything|all|memory|memories)\b", re.IGNORECASE)  # fmt: skip
 
 
 class SaidAlready:
-    """What instruction files tell every session anyway: lines that are instructions of their own. What is quoted, struck out,
-    commented out, or stands in a list that something is said about, is not said."""
+    """What instruction files tell every session anyway. It hides only what was worked out from sessions: whether a file means a line
+    or takes it back a line further on is nobody's to tell, so nothing that the user said is hidden by it."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._lines = [
             (name, words, _is_negated(line))
             for name, text in texts.items()
-            for line in _instructions(text)
+            for line in _plain_lines(_COMMENT.sub("", text))
             if len(words := frozenset(content_words(line))) >= _WORDS
         ]
 
@@ -122,30 +102,6 @@ def _is_negated(text: str) -> bool:
     return bool(_NEGATED & set(re.findall(r"[\w']+", text.casefold().replace("’", "'"))))
 
 
-def _instructions(text: str) -> Iterator[str]:
-    """The lines of a Markdown file that stand for themselves; none of a file that takes anything back that it says."""
-    lines = list(_plain_lines(_COMMENT.sub("", text)))
-    if any(_VOID.search(line) and _OF_OTHERS.search(line) for line in lines):
-        return
-    # The headings above, and the paragraph in front of the list.
-    titles: dict[int, str] = {}
-    lead = ""
-    for line in lines:
-        plain = line.strip()
-        heading = re.match(r"(#{1,6})\s+(.*)", plain)
-        if heading:
-            level = len(heading[1])
-            titles = {each: title for each, title in titles.items() if each < level} | {level: heading[2]}
-            lead = ""
-            continue
-        item = _ITEM.match(line)
-        said = item[2] if item else plain
-        if item is None and not line.startswith((" ", "\t")):
-            lead = plain
-        if all(map(_is_neutral, [*titles.values(), *([lead] if item else [])])) and not _is_quoted(said):
-            yield said
-
-
 def _plain_lines(text: str) -> Iterator[str]:
     fenced = False
     for line in text.split("\n"):
@@ -153,13 +109,3 @@ def _plain_lines(text: str) -> Iterator[str]:
             fenced = not fenced
         elif not fenced and line.strip():
             yield line
-
-
-def _is_neutral(title: str) -> bool:
-    """Whether what stands above a line only names it."""
-    return all(word in _NAMES for word in re.findall(r"\w+", title.casefold()))
-
-
-def _is_quoted(said: str) -> bool:
-    spans = [len(each.split()) for each in _QUOTED.findall(said)]
-    return said.startswith((">", "|")) or "~~" in said or said.endswith(":") or max(spans, default=0) >= _FEW

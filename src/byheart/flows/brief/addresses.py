@@ -11,7 +11,7 @@ from byheart.domain.errors import BadInput, NothingFound
 from byheart.domain.handbook import SUMMARY
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place
-from byheart.flows.desk import PROFILE, RULES, without_secrets
+from byheart.flows.desk import PROFILE, REPOSITORYS, RULES, without_secrets
 from byheart.flows.learning import reading, targets
 from byheart.flows.learning.indexed import learnt
 from byheart.flows.learning.reading import SCHEME
@@ -56,7 +56,7 @@ def _read(desk: Desk, shelf: Shelf, address: str) -> str:
             at = hit.record.origin.at
             day = f" {local_day(desk, at).isoformat()}" if at else ""
             named = f"[{hit.record.origin.category}{day}] "
-        return f"{named}{hit.record.text}\n({hit.path}:{hit.line})\n"
+        return f"{named}{hit.record.text}{_theirs(hit.is_repositorys)}\n({hit.path}:{hit.line})\n"
     if host == "record":
         raise BadInput(f"{address!r} names no record; {SCHEME}record#ID does")
     return _of_notebook(desk, _NOTEBOOKS[host])
@@ -84,7 +84,7 @@ def _of_notebook(desk: Desk, name: str) -> str:
     from byheart.flows import overview
 
     found = overview.listing(desk, (Scope.LOCAL, Scope.GLOBAL), [name], None, None).hits
-    return "".join(f"- {hit.record.key + ': ' if hit.record.key and not hit.record.triple else ''}{hit.record.text} [{hit.id}]\n" for hit in found[:_MOST])  # fmt: skip
+    return "".join(f"- {hit.record.key + ': ' if hit.record.key and not hit.record.triple else ''}{hit.record.text} [{hit.id}]{_theirs(hit.is_repositorys)}\n" for hit in found[:_MOST])  # fmt: skip
 
 
 def _of_journal(desk: Desk, path: str) -> str:
@@ -108,7 +108,16 @@ def _of_journal(desk: Desk, path: str) -> str:
         each.line for each in document.problems
     }
     lines = text.split("\n")
-    return "\n".join(line for number, line in enumerate(lines, 1) if number not in hidden and not conceals(line))
+    theirs = desk.trust.strangers(place, lines) if desk.trust.covers(place) else ()
+    return "\n".join(
+        line + _theirs(number - 1 in theirs)
+        for number, line in enumerate(lines, 1)
+        if number not in hidden and not conceals(line)
+    )
+
+
+def _theirs(is_repositorys: bool) -> str:
+    return f" ({REPOSITORYS})" if is_repositorys else ""
 
 
 def _day(text: str) -> date | None:

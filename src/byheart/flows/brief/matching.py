@@ -75,6 +75,7 @@ def _names(target: str, folder: str) -> Iterable[str]:
 def _is_safe(desk: Desk, hit: Hit) -> bool:
     return (
         not hit.record.is_secret
+        and not hit.is_repositorys
         and not hit.record.needs_confirmation
         and not desk.scanner.unsafe_lines(hit.record.text)
     )

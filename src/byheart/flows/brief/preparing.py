@@ -10,6 +10,7 @@ from byheart import prompts
 from byheart.dialects.handbook.phrases import signal_of
 from byheart.domain.brief import BriefLine, BriefSection, BriefSettings
 from byheart.domain.errors import ByheartError
+from byheart.domain.handbook import MEMORY, SUMMARY
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, replace
 from byheart.flows.brief import gathering
@@ -31,6 +32,8 @@ _DEFINITIONS = ("Makefile", "package.json", "justfile")
 _LONGEST, _LARGEST_FILE = 400, 400_000
 _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
+# What the user said, in so many words or again and again.
+_USERS = frozenset(("profile", "rules", "wishes", "journal"))
 
 
 _BAD_SETTINGS = "(byheart: this repository's .byheart.toml cannot be used and is ignored; `byheart settings` says why)"
@@ -139,8 +142,20 @@ def _sections(kitchen: Kitchen, kept: dict[str, Any]) -> list[BriefSection]:
         except ByheartError as error:
             broken = BriefSection(name=names[0], title=names[0], share=0.0)
             broken.notes.append(f"{names[0]}: {error}")
+            # Whatever mends it is a change of one of these.
+            broken.sources = _every_source(kitchen)
             found.append(broken)
     return found
+
+
+def _every_source(kitchen: Kitchen) -> list[str]:
+    roots = kitchen.desk.roots.values()
+    notebooks = [str(place) for root in roots for _, place in root.every()]
+    return [
+        *notebooks,
+        os.path.join(str(kitchen.shelf.folder), SUMMARY),
+        os.path.join(str(kitchen.shelf.folder), MEMORY),
+    ]
 
 
 class _Said:
@@ -171,7 +186,7 @@ class _Said:
         """A section as the card keeps it."""
         lines: list[BriefLine] = []
         for each in section.lines:
-            line, reason = self._judged(each)
+            line, reason = self._judged(each, is_users=section.name in _USERS)
             if reason:
                 section.left_out.append((line.text, line.address, reason))
             else:
@@ -205,7 +220,7 @@ class _Said:
                 kept.append(line)
         return kept
 
-    def _judged(self, each: BriefLine) -> tuple[BriefLine, str]:
+    def _judged(self, each: BriefLine, *, is_users: bool) -> tuple[BriefLine, str]:
         """A line as it may be told, and why it is not."""
         text = defused(self._kitchen.desk.scanner.redacted(each.text[:20_000]), _LONGEST)
         line = replace(each, text=text)
@@ -217,8 +232,9 @@ class _Said:
         self._known.add(key)
         parts = signal_of(each.text)
         where = self._elsewhere.where([text, *([parts["default"]] if parts else [])])
-        # What a checkout says counts once its user trusts it; till then a line is told twice at worst.
-        if where and not each.is_global and self._kitchen.desk.trust.is_trusted:
+        # What a checkout says counts once its user trusts it; till then a line is told twice at worst. What the user said is told
+        # whatever a file says.
+        if where and not is_users and not each.is_global and self._kitchen.desk.trust.is_trusted:
             return line, f"{where} says it already"
         lost = standing.lost_command(text, self._targets)
         if lost:
