@@ -57,22 +57,24 @@ class Memory:
         """What the capture policy would say, without storing anything."""
         from byheart.domain.records import Confidence
         from byheart.domain.reports import Reason, Verdict
+        from byheart.domain.values import replace
         from byheart.flows import asking, write
 
         if request.asked:
             # What somebody asks for is stored, unless it is refused as it would be for real.
-            asking.prepared(self._desk, request)
+            effect = Reason(test="effect", passed=True, because=write.foreseen(self._desk, request))
             return Verdict(
                 stored=True,
                 confidence=Confidence.HIGH,
                 tags=(),
-                reasons=(Reason(test="asked for", passed=True, because="you say so yourself"),),
+                reasons=(Reason(test="asked for", passed=True, because="you say so yourself"), effect),
             )
         candidate, _, _ = asking.compose(request)
         verdict = write.verdict_of(self._desk, candidate, request)
         if verdict.stored:
             # What the policy lets through may still be refused, as it would be for real.
-            asking.prepared(self._desk, request)
+            effect = Reason(test="effect", passed=True, because=write.foreseen(self._desk, request))
+            return replace(verdict, reasons=(*verdict.reasons, effect))
         return verdict
 
     def recall(

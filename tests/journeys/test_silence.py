@@ -79,6 +79,32 @@ def test_file_that_cannot_be_read_is_told_of(world: World, cli: Cli, name: str, 
         assert "could not be read" in recalled(world, "muffins tabs rye")
 
 
+LINES = ("tabs", "Fridays", "rye", "glass", "zirconium", "muffins")
+
+
+@pytest.mark.parametrize("name", ["profile", "rules", "summary", "global profile", "global rules"])
+def test_file_that_cannot_be_read_takes_nothing_else_along_and_is_told_again_once_mended(
+    world: World, name: str
+) -> None:
+    path = next(Path(world.bench.home).glob(FILES[name]))
+    whole = context(hook(world.bench, "session-start", source="startup", session_id="a")[1])
+    assert all(word in whole for word in LINES)
+    before = path.read_bytes()
+    no_text(path)
+    broken = context(hook(world.bench, "session-start", source="startup", session_id="b")[1])
+    own = {
+        "profile": "tabs",
+        "rules": "Fridays",
+        "summary": "zirconium",
+        "global profile": "rye",
+        "global rules": "glass",
+    }
+    assert {word for word in LINES if word not in broken} == {own[name]}
+    path.write_bytes(before)
+    mended = context(hook(world.bench, "session-start", source="startup", session_id="c")[1])
+    assert all(word in mended for word in LINES) and "could not be read" not in mended
+
+
 def test_broken_line_is_told_of(world: World, cli: Cli) -> None:
     path = next(Path(world.bench.home).glob(FILES["rules"]))
     path.write_text(path.read_text(encoding="utf-8") + "{broken\n", encoding="utf-8")

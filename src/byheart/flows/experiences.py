@@ -113,7 +113,7 @@ def _wanted(desk: Desk) -> None:
 def _of_journal(desk: Desk, scope: Scope) -> Iterator[Learnt]:
     """The newest records of the journal that may be told to anybody."""
     documents, _ = every(desk, [scope], [JOURNAL])
-    for placed in [each for document in documents for each in document.document.placed][-RECENT:]:
+    for placed in [each for document in documents for each in document.own][-RECENT:]:
         record, origin = placed.record, placed.record.origin
         if origin is None or record.is_secret or origin.category in FLEETING or retention.is_checkpoint(record):
             continue
@@ -132,7 +132,7 @@ def _of_notebooks(desk: Desk, scope: Scope) -> Iterator[Learnt]:
     found = [
         (document, placed.record)
         for document in documents
-        for placed in document.document.placed
+        for placed in document.own
         if placed.record.kind in _LESSONS and not placed.record.needs_confirmation
     ]
     for document, record in found[-RECENT:]:

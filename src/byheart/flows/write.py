@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 from byheart.domain.changes import Setting
 from byheart.domain.documents import Deletion, Document
@@ -51,12 +52,29 @@ def remember(desk: Desk, request: Request) -> Receipt:
         document = own_part(desk, root.documents[name], name, document)
         if not request.asked:
             _refuse_forgotten(desk, document, candidate, key)
-        if name == RULES:
-            return merging.into_rules(document, spelt, key or "", copied=request.copied)
-        return merging.into_profile(document, spelt, request.signal, desk.clock().date(), copied=request.copied)
+        return _decided(document, name, spelt, dialect, request, desk.clock().date())
 
     done = commit(desk, root, name, decide, handle=lambda record: _handle(root, name, dialect.key_of(record), record))
     return _receipt(desk, root, name, done, candidate, request)
+
+
+def foreseen(desk: Desk, request: Request) -> str:
+    """What storing this would do to what is there, in words; nothing is written."""
+    candidate, scope, name = prepared(desk, request)
+    if name == JOURNAL:
+        return "it would be added to the journal"
+    root, dialect = desk.roots[scope], desk.dialects[name]
+    document = own_part(desk, root.documents[name], name, opened(desk, root, name).document)
+    decision = _decided(document, name, _spelt(dialect, candidate), dialect, request, desk.clock().date())
+    words = {"added": "it would be added", "unchanged": "nothing would change", "reinforced": "it would be reinforced"}
+    done = words.get(decision.action, f"one would be {decision.action}")
+    return "; ".join((done, *(desk.scanner.redacted(note) for note in decision.notes)))
+
+
+def _decided(document: Document, name: str, spelt: Record, dialect: Dialect, request: Request, today: date) -> Decision:
+    if name == RULES:
+        return merging.into_rules(document, spelt, dialect.key_of(spelt) or "", copied=request.copied)
+    return merging.into_profile(document, spelt, request.signal, today, copied=request.copied)
 
 
 def _spelt(dialect: Dialect, record: Record) -> Record:

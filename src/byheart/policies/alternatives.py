@@ -36,23 +36,32 @@ _CHOICES = [
     make just
     github gitlab bitbucket
     british american
-    concise verbose
+    concise verbose detailed
     short long
+    small large big
+    german english french spanish portuguese russian chinese japanese italian
+    oop functional
+    typescript javascript
     """.strip().splitlines()
 ]
 _OVER = re.compile(
     r"\b(?:over|instead of|rather than|not|never|and not|, not)\s+(?P<other>[\w.+#-]+(?:\s[\w.+#-]+)?)", re.IGNORECASE
 )
 _NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
+_DENIED = frozenset(content_words("not never no don't avoid without stop hate dislike like"))
+_SIZE = re.compile(r"\b(?:\d+|one|two|three|four|five|six|eight|ten)\b", re.IGNORECASE)
 # Words that only say how it is meant.
 _PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme"))  # fmt: skip
 
 
 def exclude(first: str, second: str) -> bool:
     """Whether two preferences are two answers to one question."""
-    if bool(_NEGATED.search(_OVER.sub("", first))) != bool(_NEGATED.search(_OVER.sub("", second))):
-        return False
     one, two = _chosen(first), _chosen(second)
+    if bool(_NEGATED.search(_OVER.sub("", first))) != bool(_NEGATED.search(_OVER.sub("", second))):
+        # The same thing, wanted and not wanted.
+        return one - _PLAIN - _DENIED == two - _PLAIN - _DENIED != frozenset()
+    if _sizes(first) != _sizes(second) and _sizes(first) and _sizes(second):
+        return _SIZE.sub("", " ".join(sorted(one - _PLAIN))) == _SIZE.sub("", " ".join(sorted(two - _PLAIN)))
     for choice in _CHOICES:
         mine = [part for part in choice if part <= one]
         theirs = [part for part in choice if part <= two]
@@ -60,6 +69,10 @@ def exclude(first: str, second: str) -> bool:
             # About the same thing: tabs in Python and spaces in YAML go together.
             return one - mine[0] - _PLAIN == two - theirs[0] - _PLAIN
     return _names_other(first, two) or _names_other(second, one)
+
+
+def _sizes(text: str) -> frozenset[str]:
+    return frozenset(each.casefold() for each in _SIZE.findall(text))
 
 
 def _chosen(text: str) -> frozenset[str]:

@@ -96,12 +96,24 @@ _SENTENCE = deferred(
 )
 
 
+# An order to run something, now: what is to be done always, or never, or before something else each time, says so.
+_ORDER = deferred(r"(?:please\s+|just\s+)?(?:run|execute|invoke|launch)\b", re.IGNORECASE)
+_LASTING_WORD = deferred(r"\b(?:always|never|prefer|whenever|every time|by default)\b", re.IGNORECASE)
+_LEAD = deferred(r"^(?:first|please|just|now)?[\s,:]*(?:do|run|use)?[\s:]+(?=\S)", re.IGNORECASE)
+_THEN = deferred(r"\s*[,;]\s*(?:and\s+)?then\s+|\s+and\s+then\s+|\s*;\s*", re.IGNORECASE)
+
+
 def is_command(text: str) -> bool:
     """Whether a text is something to run rather than something to know: it has what command lines have, and no words that join
     others to a sentence; a program's name with nothing but its arguments is one, too."""
     bare = text.strip().strip("`")
     if "\n" in bare:
         return all(is_command(line) for line in bare.split("\n") if line.strip())
+    if _ORDER.match(bare) and not _LASTING_WORD.search(bare):
+        return True
+    steps = _THEN.split(_LEAD.sub("", bare))
+    if len(steps) > 1:
+        return all(is_command(_LEAD.sub("", step)) for step in steps)
     words = _SENTENCE.findall(_FLAG.sub(" ", bare))
     return bool((_FLAG.search(bare) or _SHELL.search(bare)) and not words) or bool(
         _PROGRAM.match(bare) and len(words) < 2

@@ -19,6 +19,12 @@ _HANDS_OVER = re.compile(
 _OWN_WORD = re.compile(
     r"\b(?:remember|rules?|preferences?|conventions?|from now on|always|never|please|want|must|should)\b", re.IGNORECASE
 )
+# What somebody says before they say what they want.
+_OWN_LEAD = re.compile(
+    r"\W*(?:(?:also|and|one more thing|another thing|note|notes|fyi|btw|by the way|important|reminder|hint|tip|ps|p\.s\.|nb|heads up|ok(?:ay)?|yes|no|so|style|for (?:this|the) \w+|"
+    r"a few (?:things|notes)|some (?:things|notes)|things to (?:know|keep in mind)|keep in mind)\W*)+$",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+(?=[\"'(\[]?[^\s])|(?<=[。！？])")
 # Dots that end no sentence.
@@ -82,6 +88,53 @@ def is_printed(line: str) -> bool:
         return True
     marks = len(_CODE.findall(line))
     return marks >= 3 and marks * 12 > len(line)
+
+
+# What nobody types into a message of their own, but what stands in mails, threads, issues, pages and files.
+_PASTED = re.compile(
+    r"^(?:from|to|cc|subject|date|sent|title|body|author|reply-to|von|an|betreff|gesendet|de|objet|para|asunto|assunto)\s?:\s|"
+    r"^(?:[-=_*~]\s?){3,}|^\W*(?:original message|forwarded message|begin forwarded|end of )|^\[?pasted text|^on .{4,60} wrote:|^#{1,6}\s\S|"
+    r"^\S+(?: \S+)?\s+(?:at\s+)?\d{1,2}:\d\d(?:\s?[ap]m)?\W*$|^https?://\S+$|^\^+\s|^\|",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ABOUT_TEXT = re.compile(
+    r"\b(?:following|translate|summari[sz]e|explain|parse|proofread|rephrase|what does (?:this|it) mean|address|respond to)\b[^.!?]*[:：]\s*$",
+    re.IGNORECASE,
+)
+_COLON = re.compile(r"[:：]\s*[\"'“„«]?\s*$")
+_QUOTED = re.compile(r"[\"“”„«»{}]")
+
+
+def is_handed_over(text: str, sentence: str) -> bool:
+    """Whether a sentence of a message may be somebody else's, whom the message only quotes: it stands in or behind what people paste,
+    behind a colon that is not about rules, in quotation marks or brackets, or indented like code."""
+    at = text.find(sentence)
+    if at < 0:
+        # Lines were put together, so it is nobody's quotation in one piece.
+        at = text.find(sentence[:40])
+    before, behind = text[: max(at, 0)], text[max(at, 0) + len(sentence) :]
+    line = before.rpartition("\n")[2]
+    if _PASTED.search(text) or any(_hands_over(row) for row in before.split("\n")):
+        return True
+    head, colon, _ = sentence.partition(": ")
+    if "{" in sentence or (colon and _hands_over(f"{head}:")):
+        return True
+    if len(line) - len(line.lstrip()) >= 4 and not line.strip():
+        return True
+    if (
+        _QUOTED.search(line)
+        or (sentence[:1] in "\"“„«'" and sentence.rstrip(" .!")[-1:] in "\"”“»'")
+        or behind[:1] in ('"', "”", "»")
+    ):
+        return True
+    lead = line if line.strip() else before.rstrip()
+    last = lead.rpartition("\n")[2]
+    return bool(_COLON.search(last)) and not _OWN_WORD.search(last) and not _OWN_LEAD.match(last)
+
+
+def _hands_over(line: str) -> bool:
+    is_about_text = _HANDS_OVER.search(line.strip()) or _ABOUT_TEXT.search(line.strip())
+    return bool(is_about_text) and not _OWN_WORD.search(line)
 
 
 def is_document(text: str) -> bool:

@@ -258,6 +258,9 @@ def journal(desk: Desk) -> BriefSection:
     if not any(desk.files.size(shelf_of(desk, root).memory) for root in desk.roots.values()):
         # A session that is told of nothing needs no file for it.
         return section
+    if not desk.journal.session_memory_enabled:
+        section.left_out.append(("the journal", "memory://journal", "switched off (journal.session_memory_enabled)"))
+        return section
     try:
         told = session_context(desk)
     except ByheartError as error:
@@ -292,7 +295,7 @@ def related(desk: Desk, hint: str) -> BriefSection:
     wanted = set(content_words(hint))
     for hit in recalling.recall(desk, hint, _BOTH, 6).hits:
         share = len(wanted & set(content_words(f"{hit.record.key or ''} {hit.record.text}")))
-        # A word in common is chance; two, or half of a short question, are not.
-        if share >= 2 or (len(wanted) <= 2 and share):
+        # A word in common is chance; two, or half of a short question, are not. What others wrote has a section of its own.
+        if (share >= 2 or (len(wanted) <= 2 and share)) and not hit.is_repositorys:
             section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why=f"fits {hint[:60]!r}"))  # fmt: skip
     return section

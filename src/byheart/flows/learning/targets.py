@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
 _TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
+_EVERY = 100_000
+_UNVERIFIED = re.compile(r"\s*\(unverified: [^()]*\)\s*$")
 _BOOKS = {"profile": ("yaml-block",), "rules": ("triples",), "journal": ("journal",), "record": NOTEBOOKS}
 _SHOWN, _TELLING = 3, 12
 
@@ -91,13 +93,23 @@ def _named(own: Shelf, book: str, name: str, scope: Scope | None, selector: str)
     elif book == "inbox":
         found = _question(own, name)
     elif book == "experiences":
-        # Experiences are records' copies; forgetting finds them by their id.
-        return Target(text=name, where="experiences")
+        found = _experience(own, name, scope)
     else:
         raise BadInput(
             f"unknown memory namespace {book!r} in {selector!r}; known are {', '.join((*_BOOKS, 'root', 'inbox', 'experiences'))}"
         )
     return found or _nothing(own, name, scope)
+
+
+def _experience(own: Shelf, name: str, scope: Scope | None) -> Target | None:
+    """An experience is a record's copy, or what a session showed: forgetting the record takes the copy along."""
+    from byheart.flows import experiences
+
+    listed = experiences.listed(own.desk, list(own.desk.roots), _EVERY)
+    text = next((each.text for each in listed if each.id == name), None)
+    if text is None:
+        return None
+    return _by_name(own, text, scope) or Target(text=name, where="experiences")
 
 
 def _of(hit: Hit) -> Target:
@@ -155,7 +167,8 @@ def _question(own: Shelf, name: str) -> Target | None:
 
 def _by_words(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
     """By the words that a brief or a list shows it in, which need not be those that it is kept in."""
-    plain = normalised(selector.removeprefix("- "))
+    # What a brief adds to a line is not the line's.
+    plain = normalised(_UNVERIFIED.sub("", selector.removeprefix("- ")))
     addresses = {address for text, address in _shown(own) if normalised(text) == plain}
     # Recall and list put a key before what it says.
     documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)

@@ -10,7 +10,7 @@ from byheart.domain.handbook import Bullet
 from byheart.domain.values import dataclass
 from byheart.policies import lasting, remarks
 from byheart.text.likeness import normalised
-from byheart.text.sentences import is_document, sentences
+from byheart.text.sentences import is_document, is_handed_over, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
                 continue
             default = default_of(sentence)
             key = normalised(default)
-            if judged.is_sure:
+            if judged.is_sure and not is_handed_over(turn.text, sentence):
                 manner = "corrected" if corrects else _manner(sentence)
                 known = sure.setdefault(key, (sentence, default, [], manner))
                 known[2].append(turn.number)
