@@ -134,26 +134,7 @@ def open_memory(
     home = around.home
     project = project_of(around.folder, home)
     trust = trust_of(home, project, files or DiskFiles(), around.clock)
-    user_file, own_file = os.path.join(home, "config.toml"), os.path.join(project.folder, SETTINGS_FILE)
-
-    def loaded(project_file: str) -> Config:
-        own = Place(project.folder, SETTINGS_FILE)
-        return settings.load(
-            user_file,
-            project_file,
-            around.environment,
-            around.flags,
-            vouched=lambda text: trust.own_text(own, text) if trust.is_trusted else "",
-        )
-
-    is_ignored = False
-    try:
-        config = loaded(own_file)
-    except (BadSetting, Unreadable) as error:
-        is_ignored = own_file in (getattr(error, "origin", ""), getattr(error, "path", ""))
-        if not (is_lenient and is_ignored):
-            raise
-        config = loaded("")
+    config, is_ignored = _configured(around, project, trust, is_lenient=is_lenient)
     limits = config.limits
     disk = files or DiskFiles(file_bytes=limits.file_bytes, lock_seconds=limits.lock_seconds)
     in_repo = {PROFILE: Place(project.folder, PROFILE_FILE), RULES: Place(project.folder, REPO_RULES)}
@@ -192,6 +173,27 @@ def open_memory(
         shadowed=tuple(shadowed),
         is_ignored=is_ignored,
     )
+
+
+def _configured(around: Surroundings, project: Project, trust: Trust, *, is_lenient: bool) -> tuple[Config, bool]:
+    """The settings in force, and whether the checkout's own cannot be used and were passed over."""
+    user_file, own = os.path.join(around.home, "config.toml"), Place(project.folder, SETTINGS_FILE)
+
+    def loaded(project_file: str) -> Config:
+        return settings.load(
+            user_file,
+            project_file,
+            around.environment,
+            around.flags,
+            vouched=lambda text: trust.own_text(own, text) if trust.is_trusted else "",
+        )
+
+    try:
+        return loaded(str(own)), False
+    except (BadSetting, Unreadable) as error:
+        if not is_lenient or str(own) not in (getattr(error, "origin", ""), getattr(error, "path", "")):
+            raise
+        return loaded(""), True
 
 
 def project_of(folder: str, home: str) -> Project:

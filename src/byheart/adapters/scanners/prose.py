@@ -361,6 +361,10 @@ _THEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})\s{{0,3}}{_FILL}|
 
 def prose_rules() -> list[Rule]:
     """The rules for what is told in words."""
+    return [*_password_rules(), *_key_rules(), *_either_rules()]
+
+
+def _password_rules() -> list[Rule]:
     return [
         Rule(
             name="password-in-prose",
@@ -385,20 +389,6 @@ def prose_rules() -> list[Rule]:
             says="tells a password",
         ),
         Rule(
-            name="key-in-prose",
-            # Behind an English word a sentence goes on with a blank; what does not is a name in code or in settings.
-            pattern=rf"(?i)(?:(?:{_ENGLISH_KEYS})(?:\s{_OPENED}{_NUMBERED}|\s{_BETWEEN}{_NUMBERED}|(?:是|为|為|は|が)\s{{0,3}}{_OPENED}{_NUMBERED})|(?:{_OTHER_KEYS}){_BETWEEN}{_NUMBERED})",
-            hints=_KEY_HINTS,
-            group=-1,
-            accept=_told_key,
-            reach=60,
-            trims=b".,;:!?",
-            is_loose=True,
-            is_value=True,
-            is_wordy=True,
-            says="tells a key",
-        ),
-        Rule(
             name="password-change",
             pattern=rf"(?i)(?:{_PASSWORDS}|{_KEYS})\b[^\n.!?;]*?\b(?:from|von|vom|de|desde|с)\s{{1,3}}[\"'`]?({_ANY}{{5,80}}[\"'`]?\s{{1,3}}(?:to|auf|zu|à|a|para|на)\s{{1,3}}[\"'`]?{_ANY}{{5,80}})",
             hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
@@ -420,14 +410,24 @@ def prose_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a password",
         ),
+    ]
+
+
+def _key_rules() -> list[Rule]:
+    return [
         Rule(
-            name="told-before-its-name",
-            pattern=rf"(?i){_WORDY}[\"'`]?,?\s{{1,3}}(?:{_AS})\s{{1,3}}(?:[\w'\-]{{1,12}}\s{{1,3}}){{0,3}}?(?:{_PASSWORDS}|{_ENGLISH_KEYS})(?:\s(?:manager|store|vault|policy|field|prompt|generator|type|name))?",
-            hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
-            group=1,
-            accept=_told_before,
+            name="key-in-prose",
+            # Behind an English word a sentence goes on with a blank; what does not is a name in code or in settings.
+            pattern=rf"(?i)(?:(?:{_ENGLISH_KEYS})(?:\s{_OPENED}{_NUMBERED}|\s{_BETWEEN}{_NUMBERED}|(?:是|为|為|は|が)\s{{0,3}}{_OPENED}{_NUMBERED})|(?:{_OTHER_KEYS}){_BETWEEN}{_NUMBERED})",
+            hints=_KEY_HINTS,
+            group=-1,
+            accept=_told_key,
+            reach=60,
+            trims=b".,;:!?",
+            is_loose=True,
+            is_value=True,
             is_wordy=True,
-            says="tells a secret",
+            says="tells a key",
         ),
         Rule(
             name="key-near-its-name",
@@ -440,6 +440,20 @@ def prose_rules() -> list[Rule]:
             is_value=True,
             is_wordy=True,
             says="names a secret",
+        ),
+    ]
+
+
+def _either_rules() -> list[Rule]:
+    return [
+        Rule(
+            name="told-before-its-name",
+            pattern=rf"(?i){_WORDY}[\"'`]?,?\s{{1,3}}(?:{_AS})\s{{1,3}}(?:[\w'\-]{{1,12}}\s{{1,3}}){{0,3}}?(?:{_PASSWORDS}|{_ENGLISH_KEYS})(?:\s(?:manager|store|vault|policy|field|prompt|generator|type|name))?",
+            hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
+            group=1,
+            accept=_told_before,
+            is_wordy=True,
+            says="tells a secret",
         ),
         Rule(
             name="credentials-in-prose",
