@@ -343,6 +343,13 @@ def test_pulled_lines_are_marked_wherever_they_are_read(upstream: Upstream, benc
     assert code == 0 and CANARY not in out
 
 
+def test_notebook_in_a_repository_within_the_trusted_one_is_not_trusted(bench: Bench, cli: Cli) -> None:
+    bench.put("docs/memory/memories.ndjson", BROUGHT["docs/memory/memories.ndjson"])
+    assert CANARY in cli("rules").out
+    bench.bring("docs/memory/.git", "gitdir: ../../.git/modules/memory\n")
+    assert CANARY not in cli("rules").out and CANARY not in cli("brief").out
+
+
 def test_line_that_was_stashed_is_still_the_users(upstream: Upstream, cli: Cli) -> None:
     assert cli("trust", "--yes").code == 0
     upstream.add(upstream.ours, "    - {key: e.f, value: by hand}")
@@ -393,6 +400,42 @@ def test_pulled_transcripts_teach_nothing_wherever_they_lie(
     brought_transcripts(upstream, cli, **{name: SPEC if "specstory" in name else AIDER})
     cli("learn")
     assert CANARY not in cli("brief").out
+
+
+@pytest.mark.parametrize("how", ["other line ends", "behind a link"])
+def test_pulled_transcript_that_reads_otherwise_than_it_was_committed_teaches_nothing(
+    upstream: Upstream, cli: Cli, how: str
+) -> None:
+    name = ".specstory/history/2026-03-11_09-00Z-hello.md"
+    if how == "behind a link":
+        (upstream.theirs / ".specstory").symlink_to("docs")
+        name = "docs/history/2026-03-11_09-00Z-hello.md"
+    else:
+        (upstream.theirs / ".gitattributes").write_text("*.md text eol=crlf\n", encoding="utf-8")
+    brought_transcripts(upstream, cli, **{name: SPEC})
+    cli("learn")
+    assert CANARY not in cli("brief").out
+
+
+def test_branch_that_was_only_fetched_silences_no_transcript_of_ones_own(upstream: Upstream, cli: Cli) -> None:
+    assert cli("trust", "--yes").code == 0
+    upstream.git(upstream.theirs, "checkout", "-q", "-b", "topic")
+    (upstream.theirs / ".aider.chat.history.md").write_text(AIDER[:30], encoding="utf-8")
+    upstream.commit(upstream.theirs, "topic")
+    upstream.git(upstream.theirs, "push", "-q", "origin", "topic")
+    upstream.git(upstream.ours, "fetch", "-q")
+    (upstream.ours / ".aider.chat.history.md").write_text(AIDER, encoding="utf-8")
+    cli("learn")
+    assert CANARY in cli("brief").out
+
+
+def test_transcript_that_the_user_commits_is_still_the_users(upstream: Upstream, cli: Cli) -> None:
+    assert cli("trust", "--yes").code == 0
+    (upstream.ours / ".aider.chat.history.md").write_text(AIDER, encoding="utf-8")
+    upstream.git(upstream.ours, "add", "-f", ".aider.chat.history.md")
+    upstream.commit(upstream.ours, "mine")
+    cli("learn")
+    assert CANARY in cli("brief").out
 
 
 def test_pulled_transcript_that_a_variable_names_teaches_nothing(upstream: Upstream, bench: Bench, cli: Cli) -> None:

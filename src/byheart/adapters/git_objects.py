@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TREE = re.compile(rb"tree ([0-9a-f]{40,64})\n")
+_MODE = re.compile(rb"[0-7]{5,6} [^/\x00]")
 _PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
 _TAGGED = re.compile(rb"object ([0-9a-f]{40,64})\ntype commit\n")
 _LARGEST = 32_000_000
@@ -45,6 +46,10 @@ class Objects:
             return None
 
     def _file(self, commit: str, path: str) -> bytes | None:
+        name = self._entry_of(commit, path)
+        return self._object(name) if name else None
+
+    def _entry_of(self, commit: str, path: str) -> str | None:
         content = self._object(commit) or b""
         if tagged := _TAGGED.match(content):
             content = self._object(tagged[1].decode()) or b""
@@ -53,7 +58,27 @@ class Objects:
         parts = path.split("/")
         for part in parts if len(parts) <= _DEEPEST_TREE else ():
             name = _entry(self._object(name) or b"", part, len(name) // 2) if name else None
-        return self._object(name) if name else None
+        return name
+
+    def holds(self, commit: str, path: str) -> bool:
+        """Whether a commit has a file, or anything that is no folder on the way to it: a link or another repository there could
+        lead to whatever it likes."""
+        parts = path.split("/")
+        return any(self._is_leaf(commit, "/".join(parts[:count])) for count in range(1, len(parts) + 1))
+
+    def _is_leaf(self, commit: str, path: str) -> bool:
+        try:
+            name = self._entry_of(commit, path)
+            # What is not there is a repository of its own, whose commits lie elsewhere.
+            content = self._object(name) if name else None
+            return name is not None and (content is None or not self._is_tree(content, len(name) // 2))
+        except (OSError, ValueError, IndexError, zlib.error):
+            return True
+
+    @staticmethod
+    def _is_tree(content: bytes, width: int) -> bool:
+        end = content.find(b"\x00")
+        return _MODE.match(content) is not None and 0 < end < 300 and len(content) >= end + 1 + width
 
     def tips(self) -> set[str]:
         """The commits that branches, tags, remotes and what was fetched last point at."""

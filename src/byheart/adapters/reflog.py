@@ -61,6 +61,29 @@ class Moves:
         contents = {objects.file(commit, path) for commit in commits if commit not in own}
         return [content.decode("utf-8", "replace") for content in contents if content is not None]
 
+    def is_nested(self, checkout: str, path: str) -> bool:
+        """Whether a file of a checkout lies in another repository within it, such as a submodule."""
+        above = os.path.dirname(path)
+        while len(above) > len(checkout.rstrip("/")):
+            if os.path.lexists(os.path.join(above, ".git")):
+                return True
+            above = os.path.dirname(above)
+        return False
+
+    def is_tracked(self, path: str) -> bool:
+        """Whether the commit that is checked out has a file, and no commit of the user's own brought it in."""
+        if self._folder is None:
+            return False
+        lines = self._lines()
+        head = _ENTRY.match(lines[-1]) if lines else None
+        if head is None:
+            return self._has_commit()
+        objects = Objects(self._folder, self._common())
+        if not objects.holds(head[2], path):
+            return False
+        own = [entry for line in lines[-_MOST_COMMITS:] if (entry := _ENTRY.match(line)) and _OWN.match(entry[3])]
+        return not any(objects.holds(entry[2], path) and not objects.holds(entry[1], path) for entry in own)
+
     def is_same(self, marks: Set[str]) -> bool:
         """Whether this is the checkout that these moves were seen in: one of them is known, or there were none and it is no clone."""
         lines = self._lines()

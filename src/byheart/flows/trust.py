@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
         def offered(self, path: str) -> list[str]: ...
 
+        def is_tracked(self, path: str) -> bool: ...
+
+        def is_nested(self, checkout: str, path: str) -> bool: ...
+
         def is_same(self, marks: Set[str]) -> bool: ...
 
 
@@ -83,7 +87,11 @@ class Trust:
 
     def allows(self, place: Place) -> bool:
         """Whether a file may be used: it lies elsewhere, byheart made it here, or the user trusts the whole checkout."""
-        return not self.covers(place) or self.is_trusted or f"made {place}" in self._own()
+        if not self.covers(place):
+            return True
+        # A repository within this one moves by itself; whoever trusts this has not said a word about that.
+        is_within = not self._moves.is_nested(self._checkout, str(place))
+        return is_within and (self.is_trusted or f"made {place}" in self._own())
 
     def made(self, place: Place) -> None:
         """Note that byheart itself made a file here; of the rest of the checkout that says nothing."""
@@ -171,16 +179,19 @@ class Trust:
         return [at for at in fresh if any(all(word in text for word in texts[at].split()[1:]) for text in whole)]
 
     def _is_offered_file(self, unit: str) -> bool:
-        """Whether a file begins as somebody else's commit has it; what was added to that since is not told apart from it."""
-        path = unit.rsplit(" ", 2)[0]
-        offered = [text for text in self._moves.offered(self._inside(path)) if text.strip()]
+        """Whether a file came with somebody else's commit: the one that is checked out has it, or another has just this text."""
+        path = self._inside(unit.rsplit(" ", 2)[0])
+        if self._moves.is_tracked(path):
+            return True
+        offered = self._moves.offered(path)
         if not offered:
             return False
         try:
-            current = self._files.read(Place(self._checkout, self._inside(path))).text or ""
+            current = self._files.read(Place(self._checkout, path)).text or ""
         except ByheartError:
             return True
-        return any(current.startswith(text.rstrip()) for text in offered)
+        plain = " ".join(current.split())
+        return any(" ".join(text.split()) == plain for text in offered)
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._checkout.rstrip("/") + "/")
