@@ -111,30 +111,27 @@ def wide(content: bytes, pattern: Any) -> Iterator[Disguise]:
     is_wide = content.count(b"\x00") > content.count(b"\n\x00\n") or b"u0000" in content or b"\\x00" in content
     if not is_wide or not pattern.search(content):
         return
-    clear, last = bytearray(), 0
-    places: list[tuple[int, int]] = []
-    for found in _NUL.finditer(content):
-        places.append((len(clear), last))
-        clear += content[last : found.start()]
-        last = found.end()
-    places.append((len(clear), last))
-    clear += content[last:]
-    yield Disguise(0, len(content), bytes(clear), (*places, (len(clear), len(content))))
+    yield _without(content, _NUL)
 
 
 def coloured(content: bytes) -> Iterator[Disguise]:
     """Text with the codes for colours taken out."""
     if b"\x1b[" not in content:
         return
+    yield _without(content, _COLOUR)
+
+
+def _without(content: bytes, pattern: re.Pattern[bytes]) -> Disguise:
+    """A text with everything that a pattern finds taken out."""
     clear, last = bytearray(), 0
     places: list[tuple[int, int]] = []
-    for found in _COLOUR.finditer(content):
+    for found in pattern.finditer(content):
         places.append((len(clear), last))
         clear += content[last : found.start()]
         last = found.end()
     places.append((len(clear), last))
     clear += content[last:]
-    yield Disguise(0, len(content), bytes(clear), (*places, (len(clear), len(content))))
+    return Disguise(0, len(content), bytes(clear), (*places, (len(clear), len(content))))
 
 
 def broken(content: bytes, starts: Iterable[int]) -> Iterator[Disguise]:
