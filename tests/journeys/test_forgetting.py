@@ -241,6 +241,23 @@ def test_words_that_only_a_session_says_can_be_forgotten(tmp_path: Path) -> None
     assert world.holding("walrus plan is in the attic") == []
 
 
+def test_longer_sentence_of_another_session_stays(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend the lamp please."), *fixed(), ("user", "I prefer quagga tabs"), *fixed())
+    world.session(
+        ("user", "Paint the door. I prefer quagga tabs and also always run gopher checks from now on."),
+        *fixed("Error: door"),
+    )
+    world.learn()
+    door = world.door()
+    assert any("gopher" in text for text, _ in told(world))
+    notes = door.forget(door.target("I prefer quagga tabs")).notes
+    assert any("say more" in note and "#" in note for note in notes)
+    world.learn()
+    assert any("gopher checks" in text for text, _ in told(world))
+    assert any("index" in name for name in world.holding("quagga tabs and also always run gopher"))
+
+
 def test_mistyped_handle_names_the_nearest(tmp_path: Path) -> None:
     world = filled(tmp_path)
     address = next(address for text, address in told(world) if "Fridays" in text)

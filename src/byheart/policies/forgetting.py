@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
 from byheart.policies import ranking
-from byheart.text.likeness import normalised
+from byheart.policies.wording import core
+from byheart.text.likeness import content_words, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -103,6 +104,12 @@ def pieces_with(text: str, wanted: str) -> list[str]:
         if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in holding)
     ]
     return [text[start:end] for start, end in smallest]
+
+
+def says_no_more(piece: str, text: str) -> bool:
+    """Whether a piece of a text says this and nothing else, but for words that only ask to keep it, and ids."""
+    known = {*content_words(text), *content_words(core(text))}
+    return all(word in known or any(map(str.isdigit, word)) for word in content_words(core(piece)))
 
 
 def digest(salt: bytes, text: str) -> str:

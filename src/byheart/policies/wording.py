@@ -155,7 +155,7 @@ def parse(text: str) -> Wording:
         return Wording(
             scope=scope, kind=Kind.LESSON, sentence=_sentence(body), triple=triple, key=f"lessons.{name}", value=lesson
         )
-    core = _LEAD.sub("", body).strip() or body
+    core = _plain(body)
     kind, triple = _classified(core)
     if kind is Kind.PREFERENCE and triple[1] == "is":
         fact = _fact(core)
@@ -165,6 +165,15 @@ def parse(text: str) -> Wording:
     return Wording(
         scope=scope, kind=kind, sentence=_sentence(core), triple=triple, key=_key(core, triple), value=_sentence(core)
     )
+
+
+def core(text: str) -> str:
+    """What a request asks for, without the words that only ask: "please remember that …", "from now on …"."""
+    return _plain(scoped(text)[1])
+
+
+def _plain(body: str) -> str:
+    return _LEAD.sub("", body).strip() or body
 
 
 def scoped(text: str) -> tuple[Scope, str]:

@@ -469,7 +469,7 @@ class Learning:
         if target.turn is not None:
             self._unlearn(target.turn[0])
         else:
-            more, said = taking_away.hidden(own, self._sessions, told)
+            more, said = taking_away.hidden(own, self._sessions, told, is_said=target.is_said)
             notes, told = [*notes, *more], [*told, *said]
         self._clear(own, told)
         return replace(receipt, notes=(*notes, forget.CANNOT_UNDO))

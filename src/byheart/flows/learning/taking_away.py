@@ -155,12 +155,17 @@ def _bury(own: Shelf, texts: Sequence[str], reason: str) -> None:
         ledger.bury(own.desk, own.root, forgetting.stone(salt, text, today, reason))
 
 
-def hidden(own: Shelf, sessions: Sessions, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Keep words that agents' own transcripts still have out of every answer; which transcripts those are, and how they say it."""
+def hidden(
+    own: Shelf, sessions: Sessions, texts: Sequence[str], *, is_said: bool = False
+) -> tuple[list[str], list[str]]:
+    """Keep words that agents' own transcripts still have out of every answer; which transcripts those are, and how they say it.
+    A sentence that says more is another one, and stays; unless these words are what was asked for (`is_said`)."""
     found: dict[str, str] = {}
-    said: list[str] = []
+    said, longer = list[str](), dict[str, None]()
     for text in dict.fromkeys(each for each in texts if len(each) >= _WORTH_HIDING):
-        places = sessions.saying(text)
+        every_place = sessions.saying(text)
+        places = [place for place in every_place if is_said or forgetting.says_no_more(place[2], text)]
+        longer |= {f"{place[0].agent}:{place[0].id}#{place[1]}": None for place in every_place if place not in places}
         if places:
             said += [piece for _, _, piece in places]
             _bury(own, [piece for _, _, piece in places], "stands in a session")
@@ -169,12 +174,22 @@ def hidden(own: Shelf, sessions: Sessions, texts: Sequence[str]) -> tuple[list[s
                 for session, number, _ in places
             }
             sessions.unread(text)
-    if not found:
-        return [], []
-    names = "; ".join(f"{path} ({what})" for path, what in list(found.items())[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    note = f"the agent's own transcript still has the words: {names}{more}; byheart does not tell them, and neither recall nor session search finds them"
-    return [note], said
+    notes = []
+    if found:
+        names = _some([f"{path} ({what})" for path, what in found.items()], "; ")
+        notes.append(
+            f"the agent's own transcript still has the words: {names}; byheart does not tell them, and neither recall nor session search finds them"
+        )
+    if longer:
+        notes.append(
+            f"sentences that say more than this stay: {_some(list(longer), ', ')}; byheart forget takes each of these turns away"
+        )
+    return notes, said
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return between.join(names[:_NAMED]) + more
 
 
 def gone(path: str, handle: str, notes: tuple[str, ...], line: int | None = None) -> Receipt:
