@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from byheart.dialects.yaml_block import NOTES_HEADING, YamlBlock
-from byheart.domain.errors import BadInput, NothingFound, Refused, Unsafe, Unwanted
+from byheart.domain.errors import BadInput, NothingFound, Refused, Unnatural, Unsafe, Unwanted
 from byheart.domain.records import Confidence, Kind, Record, Scope, Signal
 from byheart.domain.results import Hit
 from byheart.flows.asking import Request
@@ -178,6 +178,48 @@ def test_recovered_file_with_fences_in_it_still_has_one_block(bench: Bench) -> N
     text = Path(path).read_text(encoding="utf-8")
     assert len(yaml_fences(text)) == 1
     assert old in text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_recovery_takes_over_what_can_be_read_and_says_what_cannot(bench: Bench, newline: str) -> None:
+    path = bench.put("memories.md", "")
+    for key in ("writing.tone", "code.indent", "test.runner"):
+        bench.memory.remember(Request(text=f"value of {key}", key=key))
+    bench.memory.forget("test.runner")
+    good = Path(path).read_text(encoding="utf-8")
+    assert "code.indent" in good
+    broken = good.replace("value: value of code.indent", 'value: "value of: [code.indent').replace("\n", newline)
+    Path(path).write_text(broken, encoding="utf-8", newline="")
+    view = bench.memory.profile()
+    assert [hit.record.key for hit in view.bullets] == ["writing.tone"]
+    text = Path(path).read_bytes().decode()
+    assert broken in text and "1 entry could not be read" in text
+    assert [each.key for each in YamlBlock().parse(text).deletions] == ["test.runner"]
+    # It is said for as long as it stands there, and not in every brief that comes after somebody has looked.
+    assert any("told no more" in problem.message for problem in bench.memory.profile().problems)
+    Path(path).write_text(text.replace("1 entry could not be read and is told no more.", ""), encoding="utf-8")
+    assert not bench.memory.profile().problems
+
+
+def test_block_without_its_fence_loses_no_entry(bench: Bench) -> None:
+    path = bench.put("memories.md", "")
+    bench.memory.remember(Request(text="concise", key="writing.tone"))
+    text = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(text.replace("```yaml\n", "", 1), encoding="utf-8")
+    assert [hit.record.key for hit in bench.memory.profile().bullets] == ["writing.tone"]
+
+
+def test_unfinished_merge_is_told_and_left_alone(bench: Bench) -> None:
+    path = bench.put("memories.md", "")
+    bench.memory.remember(Request(text="concise", key="writing.tone"))
+    text = Path(path).read_text(encoding="utf-8")
+    merging = text.replace("  items:\n", "  items:\n<<<<<<< HEAD\n=======\n    - key: a\n>>>>>>> theirs\n")
+    Path(path).write_text(merging, encoding="utf-8")
+    view = bench.memory.profile()
+    assert "not finished a merge" in " ".join([*view.notes, *(each.message for each in view.problems)])
+    with pytest.raises(Unnatural, match="finish it"):
+        bench.memory.remember(Request(text="terse", key="writing.style"))
+    assert Path(path).read_text(encoding="utf-8") == merging
 
 
 def test_recovery_can_be_undone(bench: Bench) -> None:

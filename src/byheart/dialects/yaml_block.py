@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import date
 
@@ -29,6 +30,10 @@ deletions: []
 ```
 """
 _OFF = deferred(r"^\s*enabled:\s*(?:false|off|no)\b", re.MULTILINE | re.IGNORECASE)
+_MEMORY = deferred(r"^[ \t]*saved_memory:", re.MULTILINE)
+_NAMED = deferred(r"\w+:")
+_SET_ASIDE = deferred(r"^\d+ entr(?:y|ies) could not be read and (?:is|are) told no more\.", re.MULTILINE)
+_MERGING = deferred(r"^<{7} [^\n]*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} ", re.MULTILINE)
 _FIELDS = ("key", "value", "added", "source", "confidence", "tags")
 
 
@@ -58,6 +63,10 @@ class YamlBlock:
     def parse(self, text: str) -> Document:
         """All items of the first block that holds a saved_memory; what cannot be read becomes a problem."""
         found = fences.yaml_fences(text)
+        if _MERGING.search(text):
+            line = text[: text.index("<<<<<<<")].count("\n") + 1
+            merging = Problem(line=line, rule="unfinished-merge", message="git has not finished a merge here")
+            return Document(text=text, problems=(merging,), intact=False, settings=Settings(enabled=not _OFF.search(text)))
         if not found:
             missing = Problem(line=1, rule="no-block", message="there is no fenced yaml block")
             return Document(text=text, problems=(missing,), intact=False)
@@ -81,6 +90,9 @@ class YamlBlock:
                 Problem(line=each.line, rule="several-blocks", message="another yaml block; only one is read")
                 for each in others
             ]
+            if aside := _SET_ASIDE.search(text, fence.end):
+                line = text.count("\n", 0, aside.start()) + 1
+                problems.append(Problem(line=line, rule="set-aside", message=aside[0]))
             if not fence.closed:
                 problems.append(Problem(line=fence.line, rule="unclosed-block", message="the block is never closed"))
             return _document(text, fence.line, layout, problems)
@@ -119,21 +131,87 @@ class YamlBlock:
         return [Splice(each.start + layout.offset, each.end + layout.offset, each.text) for each in splices]
 
     def recovered(self, text: str) -> str:
-        """The template, with everything that was in the file below it as notes that nothing reads."""
+        """A new block with the entries that can be read, and everything that was in the file below it as notes that nothing
+        reads. How many entries only stand there now is said there, and is a problem of the file until somebody takes it out."""
         newline = lines.break_style(text)
         bom = fences.BOM if text.startswith(fences.BOM) else ""
         old = text.removeprefix(fences.BOM)
-        template = bom + _BLANK.replace("\n", newline)
+        template = _BLANK
         if _OFF.search(old):
             # Whoever switched memory off and then broke the block still wants it off.
             template = template.replace("enabled: true", "enabled: false")
+        block, lost = _salvaged(template, old.replace("\r\n", "\n").replace("\r", "\n"))
+        block = bom + block.replace("\n", newline)
         if not old.strip():
-            return template
+            return block
         marker = fences.safe_marker(old)
         tail = "" if old.endswith(("\n", "\r")) else newline
         heading = f"{newline}{NOTES_HEADING}{newline}{newline}"
+        aside = f"{_entries(lost)} could not be read and {'is' if lost == 1 else 'are'} told no more.{newline}{newline}"
         # A fence keeps every old line as it was, and keeps an old yaml block from counting as a second one.
-        return f"{template}{heading}{marker}text{newline}{old}{tail}{marker}{newline}"
+        return f"{block}{heading}{aside if lost else ''}{marker}text{newline}{old}{tail}{marker}{newline}"
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+def _salvaged(template: str, old: str) -> tuple[str, int]:
+    """The template with the entries of a broken block that can be read by themselves, and how many cannot."""
+    block, lost = template, 0
+    # What an earlier recovery set aside may have been forgotten since.
+    current = old.partition(f"\n{NOTES_HEADING}")[0]
+    if not _MEMORY.search(current):
+        return template, 0
+    for section, indent in (("items", "    "), ("deletions", "  ")):
+        kept = []
+        for entry in _pieces(current, section):
+            whole = textwrap.indent(textwrap.dedent(entry), indent)
+            if _is_sound(whole):
+                kept.append(whole)
+            else:
+                lost += 1
+        if kept:
+            margin = indent[2:]
+            block = block.replace(f"\n{margin}{section}: []", f"\n{margin}{section}:\n" + "\n".join(kept), 1)
+    if YamlBlock().parse(block).intact:
+        return block, lost
+    return template, lost + sum(1 for section in ("items", "deletions") for _ in _pieces(current, section))
+
+
+def _pieces(text: str, section: str) -> Iterator[str]:
+    """The entries of a list as they are written, whatever else of the block is wrong."""
+    head = re.search(rf"^[ \t]*{section}:[ \t]*$", text, re.MULTILINE)
+    entry: list[str] = []
+    margin: int | None = None
+    for line in text[head.end() + 1 :].split("\n") if head else ():
+        bare = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if margin is None and bare.startswith("- "):
+            margin = indent
+        if margin is None:
+            continue
+        if bare.startswith("```") or (bare and indent < margin) or (indent == margin and _NAMED.match(bare)):
+            break
+        if indent == margin and bare.startswith("- "):
+            if entry:
+                yield "\n".join(entry)
+            entry = []
+        if bare:
+            entry.append(line)
+    if entry:
+        yield "\n".join(entry)
+
+
+def _is_sound(entry: str) -> bool:
+    """Whether an entry can be read by itself."""
+    try:
+        top = tree(f"saved_memory:\n  items:\n{entry}\n")
+    except Broken:
+        return False
+    memory = top.get("saved_memory") if top else None
+    items = memory.get("items") if memory else None
+    return bool(items and items.parts and len(items.parts) == 1 and items.parts[0].pairs is not None)
 
 
 def _document(text: str, first_line: int, layout: _Layout, problems: list[Problem]) -> Document:

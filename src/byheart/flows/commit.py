@@ -154,6 +154,9 @@ def usable(dialect: Dialect, place: Place, snapshot: Snapshot) -> tuple[Document
     document = dialect.parse(text)
     if document.intact:
         return document, False
+    merging = next((each for each in document.problems if each.rule == "unfinished-merge"), None)
+    if merging is not None:
+        raise Unnatural(f"{place}:{merging.line}", merging.message, "finish it and try again")
     refused = next((each for each in document.problems if each.rule == "unsupported-yaml"), None)
     if refused is not None:
         raise Unnatural(f"{place}:{refused.line}", refused.message, "write the value out in full and try again")
