@@ -288,6 +288,43 @@ def test_line_of_somebody_elses_commit_is_told_as_the_repositorys(upstream: Upst
     assert "from others" in cli("profile").out
 
 
+@pytest.mark.parametrize("by_hand", [True, False])
+@pytest.mark.parametrize("how", [["pull", "-q", "--rebase"], ["merge", "-q", "--squash", "origin/main"]])
+def test_memory_that_the_user_switched_off_is_not_switched_on_by_others(
+    upstream: Upstream, cli: Cli, how: list[str], by_hand: bool
+) -> None:
+    notebook = upstream.ours / "memories.md"
+    assert cli("trust", "--yes").code == 0
+    text = notebook.read_text(encoding="utf-8")
+    on, off = (
+        text.replace("saved_memory:\n", f"saved_memory:\n  settings:\n    enabled: {state}\n") for state in ("true", "false")
+    )
+    if by_hand:
+        notebook.write_text(off, encoding="utf-8")
+        assert "from the start" not in cli("brief").out
+        # Their own editor may switch it on again.
+        notebook.write_text(on, encoding="utf-8")
+        assert "from the start" in cli("brief").out
+        notebook.write_text(off, encoding="utf-8")
+    else:
+        assert cli("settings", "enabled", "off").code == 0
+    assert "from the start" not in cli("brief").out
+    upstream.commit(upstream.ours, "off")
+    upstream.git(upstream.ours, "push", "-q", "origin", "HEAD:main")
+    upstream.git(upstream.theirs, "pull", "-q", "origin", "main")
+    theirs = upstream.theirs / "memories.md"
+    theirs.write_text(theirs.read_text(encoding="utf-8").replace("enabled: false", "enabled: true"), encoding="utf-8")
+    upstream.commit(upstream.theirs, "on")
+    upstream.push()
+    upstream.git(upstream.ours, "fetch", "-q")
+    upstream.git(upstream.ours, *how)
+    assert "enabled: true" in notebook.read_text(encoding="utf-8")
+    assert "from the start" not in cli("brief").out
+    assert cli("settings", "enabled").out == "off\n"
+    assert cli("settings", "enabled", "on").code == 0
+    assert "from the start" in cli("brief").out
+
+
 def bring_rule(upstream: Upstream, cli: Cli, *rules: dict[str, object]) -> None:
     """A trusted checkout with one rule of the user's, and these that a pull brought."""
     path = upstream.theirs / "docs/memory/memories.ndjson"

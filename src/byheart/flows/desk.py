@@ -118,7 +118,10 @@ def _judged(desk: Desk, place: Place, name: str, document: Document) -> tuple[Do
         return document, frozenset(at for at, each in enumerate(document.placed) if each.line - 1 in theirs)
     gone = desk.trust.strangers(place, deletions_of(document), FORGOTTEN_OF) if document.deletions else ()
     kept = tuple(each for at, each in enumerate(document.deletions) if at not in gone)
-    return replace(document, deletions=kept), desk.trust.strangers(place, entries_of(document), ENTRIES_OF)
+    switches = document.settings
+    if not desk.trust.is_on(place, document.text, says_on=switches.enabled):
+        switches = replace(switches, enabled=False)
+    return replace(document, deletions=kept, settings=switches), desk.trust.strangers(place, entries_of(document), ENTRIES_OF)
 
 
 def vouched(name: str, document: Document) -> list[str]:

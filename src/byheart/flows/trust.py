@@ -211,6 +211,29 @@ class Trust:
         theirs = self.strangers(place, lines)
         return "\n".join(line for at, line in enumerate(lines) if at not in theirs) if theirs else text
 
+    def is_on(self, place: Place, text: str, *, says_on: bool) -> bool:
+        """Whether memory is on, given what a notebook of the checkout says: others may switch it off, and never on again."""
+        key, own = f"off {place}", self._own()
+        if not says_on:
+            mark = self._moves.mark()
+            if own and own.get(key) != mark:
+                self._keep([], _MINE, {key: mark})
+            return False
+        if key not in own:
+            return True
+        plain = " ".join(text.split())
+        offered = self._moves.offered(self._inside(str(place)))
+        if self._moves.brought(own[key]) or any(" ".join(each.split()) == plain for each in offered):
+            return False
+        self.switched_on(place)
+        return True
+
+    def switched_on(self, place: Place) -> None:
+        """Note that the user has switched memory on again."""
+        own = self._own()
+        if f"off {place}" in own:
+            self._note({name: value for name, value in own.items() if name != f"off {place}"})
+
     def _keep(self, texts: Sequence[str], sign: str, marks: dict[str, str]) -> None:
         self._mark(texts, sign)
         try:

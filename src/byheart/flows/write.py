@@ -211,6 +211,9 @@ def switch(desk: Desk, name: str, on: bool, scope: Scope) -> Receipt:
         return Decision(changes=changes, action=action, record=Record(text=""), notes=())
 
     done = commit(desk, root, PROFILE, decide)
+    if name == "enabled" and on:
+        desk.trust.switched_on(root.documents[PROFILE])
+        desk.drop_briefs()
     return Receipt(
         id=done.id,
         action=done.decision.action,
