@@ -71,7 +71,7 @@ def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
         environment=tuple(cardfiles.overrides(around.environment)),
         stamp=cardfiles.stamp,
         unused=tuple(trusted.unused(opened)),
-        is_ignored=opened.is_ignored,
+        is_ignored=bool(opened.ignored),
     )
 
 

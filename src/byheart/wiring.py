@@ -78,8 +78,8 @@ class Opened:
     in_repo: dict[str, Place]
     files: Files
     shadowed: tuple[str, ...] = ()
-    # The checkout's own settings cannot be used, and are not.
-    is_ignored: bool = False
+    # Why the checkout's own settings are not used, where they cannot be.
+    ignored: str = ""
 
     def write_new(self, place: Place, text: str) -> None:
         """Write a file that a person named for output; one that exists is left alone, and no folder is made."""
@@ -127,14 +127,14 @@ def _dialect(name: str) -> Dialect:
 
 
 def open_memory(
-    around: Surroundings, files: Files | None = None, scanner: Scanner | None = None, *, is_lenient: bool = False
+    around: Surroundings, files: Files | None = None, scanner: Scanner | None = None
 ) -> Opened:
-    """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used; a lenient opening passes over
-    a checkout's own settings where those are what cannot be used."""
+    """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used; a checkout's own settings that
+    cannot be are passed over, since a clone may bring any."""
     home = around.home
     project = project_of(around.folder, home)
     trust = trust_of(home, project, files or DiskFiles(), around.clock)
-    config, is_ignored = _configured(around, project, trust, is_lenient=is_lenient)
+    config, ignored = _configured(around, project, trust)
     limits = config.limits
     disk = files or DiskFiles(file_bytes=limits.file_bytes, lock_seconds=limits.lock_seconds)
     in_repo = {PROFILE: Place(project.folder, PROFILE_FILE), RULES: Place(project.folder, REPO_RULES)}
@@ -171,12 +171,12 @@ def open_memory(
         in_repo=in_repo,
         files=disk,
         shadowed=tuple(shadowed),
-        is_ignored=is_ignored,
+        ignored=ignored,
     )
 
 
-def _configured(around: Surroundings, project: Project, trust: Trust, *, is_lenient: bool) -> tuple[Config, bool]:
-    """The settings in force, and whether the checkout's own cannot be used and were passed over."""
+def _configured(around: Surroundings, project: Project, trust: Trust) -> tuple[Config, str]:
+    """The settings in force, and why the checkout's own were passed over, where they were."""
     user_file, own = os.path.join(around.home, "config.toml"), Place(project.folder, SETTINGS_FILE)
 
     def loaded(project_file: str) -> Config:
@@ -189,11 +189,11 @@ def _configured(around: Surroundings, project: Project, trust: Trust, *, is_leni
         )
 
     try:
-        return loaded(str(own)), False
+        return loaded(str(own)), ""
     except (BadSetting, Unreadable) as error:
-        if not is_lenient or str(own) not in (getattr(error, "origin", ""), getattr(error, "path", "")):
+        if str(own) not in (getattr(error, "origin", ""), getattr(error, "path", "")):
             raise
-        return loaded(""), True
+        return loaded(""), str(error)
 
 
 def project_of(folder: str, home: str) -> Project:

@@ -688,6 +688,41 @@ def test_settings_of_a_clone_that_cannot_be_used_take_nothing_away(bench: Bench,
     assert "pnpm" in told and "cannot be used and is ignored" in told
 
 
+@pytest.mark.parametrize("kind", ["folder", "not toml", "forbidden", "link"])
+def test_settings_of_a_clone_that_cannot_be_used_stop_no_command(bench: Bench, cli: Cli, kind: str) -> None:
+    assert cli("remember", "never push on Fridays").code == 0
+    path = Path(bench.project, ".byheart.toml")
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("[memory\n" if kind == "not toml" else '[learning]\nmodel = "command"\n', encoding="utf-8")
+    for command in (["list"], ["brief"], ["recall", "push"]):
+        done = cli(*command)
+        assert done.code == 0 and "Fridays" in done.out, command
+        assert ".byheart.toml" in done.err
+
+
+@pytest.mark.parametrize("name", ["trusted.json", "trusted-lines.txt"])
+@pytest.mark.parametrize("kind", ["folder", "damaged"])
+def test_trust_that_cannot_be_read_trusts_nobody_and_says_so(bench: Bench, cli: Cli, name: str, kind: str) -> None:
+    assert cli("remember", "never push on Fridays").code == 0
+    Path(bench.project, "memories.md").write_text(block("    - {key: a.b, value: theirs}\n"), encoding="utf-8")
+    assert cli("trust", "--yes").code == 0
+    kept = next(Path(bench.home).rglob(name), None) or next(Path(bench.home).rglob("trusted.json")).with_name(name)
+    kept.unlink(missing_ok=True)
+    if kind == "folder":
+        kept.mkdir()
+    else:
+        kept.write_bytes(b"{nonsense\xff")
+    done = cli("list")
+    assert done.code == 0 and "Fridays" in done.out
+    if kind == "folder" or name == "trusted.json":
+        assert "theirs" not in done.out and name in done.err
+        assert "Fridays" in cli("brief").out
+
+
 def test_settings_that_leave_no_room_are_told_of(bench: Bench, cli: Cli) -> None:
     bench.remember("I prefer pnpm")
     bench.bring(".byheart.toml", "[brief]\ntokens = 200\ncharacters = 1000\n")

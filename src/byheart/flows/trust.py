@@ -66,12 +66,18 @@ class Trust:
         self._list = Place(folder.base, f"{folder.path}/.byheart/{LINES}")
         self._known: dict[str, str] | None = None
         self._told: dict[str, dict[str, str]] | None = None
+        # Why nobody is trusted although somebody may be.
+        self.problem = ""
 
     @property
     def is_trusted(self) -> bool:
         """Whether the files of this checkout count as the user's."""
         own = self._own()
         if own.get("state") != "trusted":
+            return False
+        # Without the lines nobody could tell what of the checkout others brought.
+        self._lines()
+        if self.problem:
             return False
         # Another repository may lie in the folder of one that was trusted.
         return self._moves.is_same({value for name, value in own.items() if name == "mark" or " " in name})
@@ -263,10 +269,18 @@ class Trust:
 
     def _lines(self) -> dict[str, str]:
         if self._known is None:
-            rows = (self._files.read(self._list).text or "").split("\n")
+            rows = self._text(self._list).split("\n")
             # The last word about a line counts.
             self._known = {row[1:]: row[0] for row in rows if len(row) == _LENGTH + 1 and row[0] in (_MINE, _THEIRS)}
         return self._known
+
+    def _text(self, place: Place) -> str:
+        """What is kept; nothing where it cannot be read, so that nobody is trusted."""
+        try:
+            return self._files.read(place).text or ""
+        except ByheartError as error:
+            self.problem = f"what this repository brings counts as nobody's until this is mended: {error}"
+            return ""
 
     def _own(self) -> dict[str, str]:
         every = self._every()
@@ -281,7 +295,10 @@ class Trust:
 
     def _every(self) -> dict[str, dict[str, str]]:
         if self._told is None:
-            self._told = _parsed(self._files.read(self._record).text or "")
+            text = self._text(self._record)
+            self._told = _parsed(text)
+            if text.strip() not in ("", "{}") and not self._told:
+                self.problem = f"what this repository brings counts as nobody's: {self._record} is damaged; byheart trust makes a new one"
         return self._told
 
     def _note(self, own: dict[str, str], folder: str = "") -> None:

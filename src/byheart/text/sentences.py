@@ -90,31 +90,58 @@ def is_printed(line: str) -> bool:
     return marks >= 3 and marks * 12 > len(line)
 
 
-# What nobody types into a message of their own, but what stands in mails, threads, issues, pages and files.
-_PASTED = re.compile(
+# Marks of mails and letters: where one stands, nothing of the message is told apart from it.
+_MAIL = re.compile(
     r"^(?:from|to|cc|subject|date|sent|title|body|author|reply-to|von|an|betreff|gesendet|de|objet|para|asunto|assunto)\s?:\s|"
-    r"^(?:[-=_*~]\s?){3,}|^\W*(?:original message|forwarded message|begin forwarded|end of )|^\[?pasted text|^on .{4,60} wrote:|^#{1,6}\s\S|"
-    r"^\S+(?: \S+)?\s+(?:at\s+)?\d{1,2}:\d\d(?:\s?[ap]m)?\W*$|^https?://\S+$|^\^+\s|^\|",
+    r"^\W*(?:original message|forwarded message|begin forwarded|end of )|^\[?pasted text|^on .{4,60} wrote:|^\^+\s|"
+    r"^(?:(?:best|kind|warm)(?: regards| wishes)?|regards|sincerely|cheers|yours(?: \w+)?|(?:mit )?(?:viele|freundlichen|liebe) grü(?:ß|ss)en?|cordialement|saludos)\s?,?\n+\W*\w+(?: \w+)?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# What stands at the beginning of something that was pasted: a line, a heading, a row of a table, an address, who said it and when.
+_PASTED = re.compile(
+    r"^(?:[-=_*~]\s?){3,}|^#{1,6}\s\S|^https?://\S+$|^\||"
+    r"^\S+(?: \S+)?\s+(?:at\s+)?\d{1,2}:\d\d(?:\s?[ap]m)?\W*$|^\W*\d{1,2}:\d\d(?::\d\d)?\W+\w+\W?:|^@?(?!(?:i|we|you)\b)\w+ (?:commented|wrote|replied|asked|said)\b|"
+    r"\b(?:\d+|an?|yesterday|last) (?:minute|hour|day|week|month|year)s? ago\W*$|^(?:dear|hi|hello|hey|hallo|liebe[rs]?|bonjour|hola) (?:all|team|everyone|folks|both|[A-Z]\w+)\s?,\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Work on a text, which follows: it is not what its worker should do.
 _ABOUT_TEXT = re.compile(
-    r"\b(?:following|translate|summari[sz]e|explain|parse|proofread|rephrase|what does (?:this|it) mean|address|respond to)\b[^.!?]*[:：]\s*$",
+    r"\b(?:following|translate|summari[sz]e|explain|parse|proofread|rephrase|reword|what does (?:this|it) mean|address|respond to)\b[^.!?]*[:：]\s*$",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?<!\bi )(?<!\bwe )(?:got|received|says?|said|wrote|writes|sent|forwarded|copied|pasted|posted|commented|replied|asked|told (?:me|us))\b[^.!?:]*$|"
+    r"^\W*(?:(?:can|could|would) you |please )?(?:translate|summari[sz]e|explain|proofread|rephrase|reword|review|check|read|look at|respond to|reply to|answer)\b[^.!?:]*$|[?？]\s*$",
+    re.IGNORECASE,
+)
+# A text that somebody has written for them: what it says is for its readers.
+_WRITING = re.compile(
+    r"\b(?:draft|write|compose|add|put|insert|append|post|send|reply|paste|print|display|show|rename|change|set|say)\b[^.!?\n]{0,80}"
+    r"\b(?:lines?|texts?|e-?mails?|mails?|messages?|comments?|sections?|paragraphs?|sentences?|banners?|labels?|titles?|headings?|strings?|tweets?|posts?|announcements?|tooltips?|placeholders?|descriptions?|readme\S*|changelog\S*|docs?|\S+\.(?:md|txt|rst|html|json|ya?ml))\b"
+    r"[^.!?\n]{0,60}(?:\b(?:saying|that says|which says|that reads|reading|stating|telling \w+(?: that)?)\b|[:：]|\n)\s*[\"'“„«]?\s*$",
     re.IGNORECASE,
 )
 _COLON = re.compile(r"[:：]\s*[\"'“„«]?\s*$")
-_QUOTED = re.compile(r"[\"“”„«»{}]")
 
 
 def is_handed_over(text: str, sentence: str) -> bool:
-    """Whether a sentence of a message may be somebody else's, whom the message only quotes: it stands in or behind what people paste,
-    behind a colon that is not about rules, in quotation marks or brackets, or indented like code."""
-    at = text.find(sentence)
+    """Whether a sentence of a message may be somebody else's, whom the message only quotes: it stands behind what people paste,
+    behind a colon that is not about rules, within quotation marks or brackets, in a text to be written, or indented like code."""
+    whole = _TAGGED.sub("\n", text)
+    at = whole.find(sentence)
     if at < 0:
         # Lines were put together, so it is nobody's quotation in one piece.
-        at = text.find(sentence[:40])
-    before, behind = text[: max(at, 0)], text[max(at, 0) + len(sentence) :]
+        at = whole.find(sentence[:40])
+    # A block in a fence ends what was handed over with it.
+    before, behind = _without_blocks(whole[: max(at, 0)]), whole[max(at, 0) + len(sentence) :]
     line = before.rpartition("\n")[2]
-    if _PASTED.search(text) or any(_hands_over(row) for row in before.split("\n")):
+    rows = before.split("\n")
+    if _MAIL.search(text) or _PASTED.search(before) or _PASTED.match(sentence) or any(_hands_over(row) for row in rows):
+        return True
+    # In another paragraph than the one that speaks of somebody or of some text.
+    if any(_OF_OTHERS.search(row) and not _OWN_WORD.search(row) for row in rows[:-1] if row.strip()):
+        return True
+    if _WRITING.search(before) or _WRITING.search(_head_of(sentence)):
         return True
     head, colon, _ = sentence.partition(": ")
     if "{" in sentence or (colon and _hands_over(f"{head}:")):
@@ -122,7 +149,7 @@ def is_handed_over(text: str, sentence: str) -> bool:
     if len(line) - len(line.lstrip()) >= 4 and not line.strip():
         return True
     if (
-        _QUOTED.search(line)
+        _is_open(line)
         or (sentence[:1] in "\"“„«'" and sentence.rstrip(" .!")[-1:] in "\"”“»'")
         or behind[:1] in ('"', "”", "»")
     ):
@@ -130,6 +157,27 @@ def is_handed_over(text: str, sentence: str) -> bool:
     lead = line if line.strip() else before.rstrip()
     last = lead.rpartition("\n")[2]
     return bool(_COLON.search(last)) and not _OWN_WORD.search(last) and not _OWN_LEAD.match(last)
+
+
+def _without_blocks(text: str) -> str:
+    """A text without its fenced blocks, and without the colon that leads to each."""
+    return re.sub(r"[:：]?[ \t]*\n+(?=\x00)|\x00", "\n", _FENCE.sub("\x00", text))
+
+
+def _head_of(sentence: str) -> str:
+    """A sentence up to the words that say from when on something holds."""
+    found = re.search(r"\b(?:from now on|always|never|in future|going forward)\b", sentence, re.IGNORECASE)
+    return sentence[: found.start()] if found else ""
+
+
+def _is_open(line: str) -> bool:
+    """Whether a quotation or a bracket is open at a line's end."""
+    return (
+        line.count('"') % 2 == 1
+        or line.count("“") + line.count("„") > line.count("”") + (line.count("“") if "„" in line else 0)
+        or line.count("«") > line.count("»")
+        or line.count("{") > line.count("}")
+    )
 
 
 def _hands_over(line: str) -> bool:

@@ -67,6 +67,9 @@ def opened(*, upkeep: bool = True, writes: bool = False) -> Opened:
 
     around = surroundings()
     found = open_memory(around)
+    for problem in (found.ignored, found.memory.desk.trust.problem):
+        if problem:
+            note(f"byheart: {problem}")
     if writes:
         from byheart import briefs
 

@@ -79,7 +79,7 @@ def _opened(call: Call, folder: str) -> tuple[Opened, Surroundings]:
     from byheart.wiring import Surroundings, open_memory
 
     around = Surroundings(folder=folder, environment=call.environment)
-    return open_memory(around, is_lenient=True), around
+    return open_memory(around), around
 
 
 def during(call: Call) -> str:
