@@ -211,6 +211,27 @@ def test_command_line_forgets_what_it_shows(tmp_path: Path, cli: Cli, command: l
     assert "tabs" not in cli(*command).out
 
 
+@pytest.mark.parametrize("command", [["list"], ["journal", "list"], ["recall", "Fridays"], ["recall", "zirconium"], ["inbox"]])
+def test_row_as_it_is_printed_names_what_it_shows(tmp_path: Path, cli: Cli, command: list[str]) -> None:
+    world = filled(tmp_path)
+    world.session(("user", "Mend it. Use quagga paint rather than zebra paint for the oven."), *fixed())
+    world.learn()
+    row = next(line for line in cli(*command).out.split("\n") if re.match(r"[0-9a-z]{8}  ", line))
+    changed = row[:8] + "  something that nobody said"
+    assert cli("forget", "--yes", changed).code == 1
+    done = cli("forget", "--yes", row)
+    assert done.code == 0, done.err
+    assert row not in cli(*command).out
+
+
+def test_session_is_no_line_and_where_to_go_is_said(tmp_path: Path, cli: Cli) -> None:
+    filled(tmp_path)
+    row = cli("sessions").out.split("\n")[0]
+    for name in (row, row.split()[3], f"{row.split()[2]}:{row.split()[3]}"):
+        done = cli("forget", "--yes", name)
+        assert done.code == 2 and "byheart memory forget" in done.err, (name, done.err)
+
+
 def test_forget_works_while_memory_is_switched_off(cli: Cli) -> None:
     cli("remember", "I prefer tabs")
     cli("settings", "enabled", "off")

@@ -117,9 +117,11 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
         each.sources = [str(place)]
     from byheart.flows.learning.consolidating import forgotten_lines
 
-    text = shelf.desk.files.read(place).text or ""
-    if NOTHING_YET in text:
+    text = shelf.desk.files.read(place).text
+    if text is None or NOTHING_YET in text:
         return found
+    if not any(True for _ in _entries(text)):
+        wishes.notes.append(f"{place} has no entry left; `byheart memory rebuild` makes it anew")
     is_forgotten = forgotten_lines(shelf)
     for title, line, details in _entries(text):
         address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
 _TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
+_ROW = re.compile(r"(?P<name>[0-9a-z]{8})\s{2,}(?P<rest>\S.*)", re.DOTALL)
+_SESSION_ROW = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d\s+\S+\s+(?P<name>\S+)\s")
+_SHORTEST_ID = 6
 _EVERY = 100_000
 _UNVERIFIED = re.compile(r"\s*\(unverified: [^()]*\)\s*$")
 _BOOKS = {"profile": ("yaml-block",), "rules": ("triples",), "journal": ("journal",), "record": NOTEBOOKS}
@@ -68,11 +71,41 @@ def meant(own: Shelf, selector: str, scope: Scope | None) -> Target:
     turn = _TURN.fullmatch(selector.strip("[]"))
     if turn is not None:
         return Target(text="", where=selector, turn=(turn["session"], int(turn["turn"])))
-    return _by_name(own, selector, scope) or _by_words(own, selector, scope) or _nothing(own, selector, scope)
+    return (
+        _by_name(own, selector, scope)
+        or _by_words(own, selector, scope)
+        or _by_row(own, selector, scope)
+        or _nothing(own, selector, scope)
+    )
+
+
+def _by_row(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+    """By a row as lists, the inbox and recall print it: its handle, as long as the row still says what that names."""
+    row = _ROW.match(selector)
+    found = _by_name(own, row["name"], scope) if row else None
+    if row is None or found is None:
+        return None
+    told = {normalised(found.text), normalised(indexed.essence(found.text))}
+    if found.question is not None:
+        told.add(normalised(found.question.text))
+    said = normalised(row["rest"])
+    return found if any(text and text in said for text in told) else None
 
 
 def of_sessions(sessions: Sessions, selector: str) -> Target | None:
-    """Words that no memory has, but a session."""
+    """Words that no memory has, but a session. Raises BadInput for a session's own name."""
+    row = _SESSION_ROW.match(selector)
+    name = (row["name"] if row else selector).strip()
+    if len(name.split()) == 1 and len(name.rpartition(":")[2]) >= _SHORTEST_ID:
+        try:
+            listed = sessions.find(name.rpartition(":")[2]).session
+        except ByheartError:
+            pass
+        else:
+            raise BadInput(
+                f"{name!r} is a session: byheart memory forget {listed.id} takes away what it taught, "
+                f"byheart forget {listed.agent}:{listed.id}#TURN one turn of it"
+            )
     # Shorter words stand in many.
     said = sessions.saying(selector) if len(selector) >= _TELLING else ()
     if not said:
