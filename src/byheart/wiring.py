@@ -126,9 +126,7 @@ def _dialect(name: str) -> Dialect:
     raise KeyError(name)
 
 
-def open_memory(
-    around: Surroundings, files: Files | None = None, scanner: Scanner | None = None
-) -> Opened:
+def open_memory(around: Surroundings, files: Files | None = None, scanner: Scanner | None = None) -> Opened:
     """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used; a checkout's own settings that
     cannot be are passed over, since a clone may bring any."""
     home = around.home

@@ -211,7 +211,9 @@ def test_command_line_forgets_what_it_shows(tmp_path: Path, cli: Cli, command: l
     assert "tabs" not in cli(*command).out
 
 
-@pytest.mark.parametrize("command", [["list"], ["journal", "list"], ["recall", "Fridays"], ["recall", "zirconium"], ["inbox"]])
+@pytest.mark.parametrize(
+    "command", [["list"], ["journal", "list"], ["recall", "Fridays"], ["recall", "zirconium"], ["inbox"]]
+)
 def test_row_as_it_is_printed_names_what_it_shows(tmp_path: Path, cli: Cli, command: list[str]) -> None:
     world = filled(tmp_path)
     world.session(("user", "Mend it. Use quagga paint rather than zebra paint for the oven."), *fixed())

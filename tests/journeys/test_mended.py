@@ -588,3 +588,26 @@ def test_remembering_and_forgetting_agree_while_memory_is_off(bench: Bench, cli:
     }
     assert told["remember_this"]["isError"] is False and told["forget_memory"]["isError"] is False
     assert cli("list").out == ""
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("always use tabs", "always use spaces"),
+        ("use npm for the front end", "use pnpm for the front end"),
+        ("I prefer tabs", "always use spaces"),
+    ],
+)
+def test_of_two_rules_that_exclude_each_other_the_newest_is_told(cli: Cli, older: str, newer: str) -> None:
+    assert cli("remember", older).code == 0
+    assert cli("remember", newer).code == 0
+    told = cli("brief").out.casefold()
+    assert newer.split()[-1] in told or newer in told
+    assert older not in told
+
+
+def test_rules_of_different_things_are_both_told(cli: Cli) -> None:
+    assert cli("remember", "always use tabs in Makefiles").code == 0
+    assert cli("remember", "always use spaces in Python").code == 0
+    told = cli("brief").out
+    assert "Makefiles" in told and "Python" in told

@@ -297,7 +297,8 @@ def test_memory_that_the_user_switched_off_is_not_switched_on_by_others(
     assert cli("trust", "--yes").code == 0
     text = notebook.read_text(encoding="utf-8")
     on, off = (
-        text.replace("saved_memory:\n", f"saved_memory:\n  settings:\n    enabled: {state}\n") for state in ("true", "false")
+        text.replace("saved_memory:\n", f"saved_memory:\n  settings:\n    enabled: {state}\n")
+        for state in ("true", "false")
     )
     if by_hand:
         notebook.write_text(off, encoding="utf-8")

@@ -66,7 +66,9 @@ class YamlBlock:
         if _MERGING.search(text):
             line = text[: text.index("<<<<<<<")].count("\n") + 1
             merging = Problem(line=line, rule="unfinished-merge", message="git has not finished a merge here")
-            return Document(text=text, problems=(merging,), intact=False, settings=Settings(enabled=not _OFF.search(text)))
+            return Document(
+                text=text, problems=(merging,), intact=False, settings=Settings(enabled=not _OFF.search(text))
+            )
         if not found:
             missing = Problem(line=1, rule="no-block", message="there is no fenced yaml block")
             return Document(text=text, problems=(missing,), intact=False)

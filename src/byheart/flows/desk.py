@@ -121,7 +121,9 @@ def _judged(desk: Desk, place: Place, name: str, document: Document) -> tuple[Do
     switches = document.settings
     if not desk.trust.is_on(place, document.text, says_on=switches.enabled):
         switches = replace(switches, enabled=False)
-    return replace(document, deletions=kept, settings=switches), desk.trust.strangers(place, entries_of(document), ENTRIES_OF)
+    return replace(document, deletions=kept, settings=switches), desk.trust.strangers(
+        place, entries_of(document), ENTRIES_OF
+    )
 
 
 def vouched(name: str, document: Document) -> list[str]:

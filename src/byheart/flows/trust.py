@@ -8,6 +8,7 @@ checkout since the last look, and no commit of somebody else's has the same line
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import ByheartError, Conflict
@@ -176,11 +177,11 @@ class Trust:
             return [at for at in fresh if self._is_offered_file(texts[at])]
         found = self._moves.offered(self._inside(str(place)))
         if kind == LINES_OF:
-            lines = {" ".join(line.split()) for text in found for line in text.split("\n")}
-            return [at for at in fresh if " ".join(texts[at].split()) in lines]
-        whole = [" ".join(text.split()) for text in found]
+            lines = {_plain(line) for text in found for line in text.split("\n")}
+            return [at for at in fresh if _plain(texts[at]) in lines]
+        whole = [_plain(text) for text in found]
         if kind == ENTRIES_OF:
-            return [at for at in fresh if any(" ".join(texts[at].split()) in text for text in whole)]
+            return [at for at in fresh if any(_plain(texts[at]) in text for text in whole)]
         # What is said to be forgotten is spelled in many ways; its words are there in each.
         return [at for at in fresh if any(all(word in text for word in texts[at].split()[1:]) for text in whole)]
 
@@ -196,8 +197,8 @@ class Trust:
             current = self._files.read(Place(self._checkout, path)).text or ""
         except ByheartError:
             return True
-        plain = " ".join(current.split())
-        return any(" ".join(text.split()) == plain for text in offered)
+        plain = _plain(current)
+        return any(_plain(text) == plain for text in offered)
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._checkout.rstrip("/") + "/")
@@ -227,9 +228,9 @@ class Trust:
             return False
         if key not in own:
             return True
-        plain = " ".join(text.split())
+        plain = _plain(text)
         offered = self._moves.offered(self._inside(str(place)))
-        if self._moves.brought(own[key]) or any(" ".join(each.split()) == plain for each in offered):
+        if self._moves.brought(own[key]) or any(_plain(each) == plain for each in offered):
             return False
         self.switched_on(place)
         return True
@@ -260,7 +261,7 @@ class Trust:
             return
 
     def _digest(self, text: str) -> str:
-        plain = " ".join(text.split())
+        plain = _plain(text)
         if not plain:
             return ""
         if self._key is None:
@@ -346,6 +347,15 @@ class VouchedFiles:
             self._trust.made(place)
         if self._trust.covers(place):
             self._trust.vouch(text.split("\n"))
+
+
+# What git writes out anew into each checkout.
+_IDENT = re.compile(r"\$Id: [^$\n]*\$")
+
+
+def _plain(text: str) -> str:
+    """A text as it is compared: the same however blanks stand in it, and whichever checkout it is in."""
+    return " ".join((_IDENT.sub("$Id$", text) if "$Id: " in text else text).split())
 
 
 def _parsed(text: str) -> dict[str, dict[str, str]]:

@@ -71,6 +71,18 @@ def exclude(first: str, second: str) -> bool:
     return _names_other(first, two) or _names_other(second, one)
 
 
+def choice(text: str) -> tuple[tuple[int, frozenset[str]], str] | None:
+    """The question that a text answers and its answer, where it makes one of the choices; None where it makes none, or says no."""
+    if _NEGATED.search(_OVER.sub("", text)):
+        return None
+    chosen = _chosen(text)
+    for number, every in enumerate(_CHOICES):
+        mine = [part for part in every if part <= chosen]
+        if len(mine) == 1:
+            return (number, chosen - mine[0] - _PLAIN), " ".join(sorted(mine[0]))
+    return None
+
+
 def _sizes(text: str) -> frozenset[str]:
     return frozenset(each.casefold() for each in _SIZE.findall(text))
 

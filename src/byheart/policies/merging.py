@@ -109,17 +109,10 @@ def into_rules(document: Document, incoming: Record, key: str, *, copied: bool =
         if after == same.record:
             return Decision(changes=(), action="unchanged", record=after, notes=("it was known already",))
         return Decision(changes=(Replace(old=same, new=after),), action="reinforced", record=after, notes=tuple(notes))
-    assert incoming.triple is not None
     changes: list[Change] = []
     notes = []
     tags = incoming.tags
-    # Entries that do not share a subject cannot oppose each other, and nearly none does.
-    names = opposition.about(incoming)
-    rivals = [each for each in document.placed if each.record.triple and names & opposition.about(each.record)]
-    for each in rivals:
-        how = opposition.opposes(each.record.triple, incoming.triple) if each.record.triple else None
-        if how is None:
-            continue
+    for each, how in opposition.rivals(document.placed, incoming):
         won = opposition.winner(each.record, incoming, how)
         if won is None:
             tags = tuple(dict.fromkeys((*tags, CONFLICT)))

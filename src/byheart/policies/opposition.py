@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.domain.values import dataclass
+from byheart.policies import alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Question = tuple[int, frozenset[str]]
 
 _NEGATIVE = (
     "avoid",
@@ -44,6 +47,23 @@ class Standing:
 
     overruled: dict[int, int]
     undecided: tuple[tuple[int, int], ...]
+
+
+def rivals(placed: Sequence[Placed], incoming: Record) -> list[tuple[Placed, str]]:
+    """The entries that a new one opposes, each with how: 'clear' or 'unclear'."""
+    assert incoming.triple is not None
+    # Entries that do not share a subject cannot oppose each other, and nearly none does.
+    names, made = about(incoming), alternatives.choice(incoming.text)
+    found = []
+    for each in placed:
+        if each.record.triple is None:
+            continue
+        how = opposes(each.record.triple, incoming.triple) if names & about(each.record) else None
+        if how is None and made and (other := alternatives.choice(each.record.text)):
+            how = "clear" if other[0] == made[0] and other[1] != made[1] else None
+        if how is not None:
+            found.append((each, how))
+    return found
 
 
 def opposes(first: Triple, second: Triple) -> str | None:
@@ -82,6 +102,8 @@ def standing(placed: Sequence[Placed]) -> Standing:
     for index, each in enumerate(placed):
         if each.record.triple is not None:
             book.add(index, each.record.triple, strict=each.record.kind is Kind.CONSTRAINT)
+            if (made := alternatives.choice(each.record.text)) is not None:
+                book.choose(index, *made)
     return book.closed()
 
 
@@ -97,6 +119,7 @@ class _Book:
         self._signed: dict[tuple[str, str, int], dict[str, list[int]]] = {}
         self._same: dict[tuple[str, str], list[tuple[int, str]]] = {}
         self._over: dict[tuple[str, str], list[int]] = {}
+        self._chosen: dict[Question, list[tuple[int, str]]] = {}
 
     def add(self, index: int, triple: Triple, *, strict: bool) -> None:
         """Take in the next entry."""
@@ -118,6 +141,10 @@ class _Book:
         if sign > 0 and not plural and thing not in _ANY:
             self._same.setdefault((subject, predicate), []).append((index, thing))
 
+    def choose(self, index: int, question: Question, answer: str) -> None:
+        """Take in that an entry makes a choice, of which only one can hold."""
+        self._chosen.setdefault(question, []).append((index, answer))
+
     def _meet(self, older: int, newer: int, how: str) -> None:
         strict, strict_too = older in self._strict, newer in self._strict
         if how != "clear" or (strict and strict_too):
@@ -130,7 +157,7 @@ class _Book:
 
     def closed(self) -> Standing:
         """What all of it comes to."""
-        for entries in self._same.values():
+        for entries in (*self._same.values(), *self._chosen.values()):
             self._settle(entries)
         overruled = {**self._by_earlier, **self._by_later}
         return Standing(overruled, tuple(sorted(self._undecided, key=lambda pair: (pair[1], pair[0]))))

@@ -41,7 +41,7 @@ _LOOSE = frozenset(
     {"azure-devops-token", "azure-search-key", "firebase-server-key", "google-refresh-token", "json-web-token"}
 )
 _DISTINCT = r"""
-aws-access-key-id     \b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b     a3t akia asia abia acca
+aws-access-key-id     \b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}     a3t akia asia abia acca
 aws-bedrock-key       \b(?:ABSK[A-Za-z0-9+/]{60,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{30,})     absk bedrock-api-key
 github-token          \bgh[pousr]_[A-Za-z0-9]{36,}     ghp_ gho_ ghu_ ghs_ ghr_
 github-fine-grained   \bgithub_pat_[A-Za-z0-9_]{22,}     github_pat_
