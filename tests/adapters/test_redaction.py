@@ -51,6 +51,20 @@ CASES: list[tuple[str, list[str], list[str]]] = [
     (f"key = '{GITHUB[:20]}' + '{GITHUB[20:]}'", [GITHUB[:20], GITHUB[20:]], []),
     (f"\x1b[1mDB_PASSWORD\x1b[0m\x1b[2m=\x1b[0m\x1b[33m{V}\x1b[0m end", [V], ["end"]),
     ('password = "abc\\"def99xyz" # x', ["def99xyz"], ["# x"]),
+    # Tables: below a column's name, or beside a row's.
+    ("| service | user | password | note |\n|---|---|---|---|\n| mq | events | Qu1ll-Basin_20 | in May |\n", ["Qu1ll-Basin"], ["events", "| in May |"]),
+    ("host,port,username,password,env\ndb1.corp.local,5432,reporting,Sl8te&Harbor,prod\n", ["Sl8te"], ["reporting,", ",prod"]),
+    ("| DB_PASSWORD | Qu1ll-Basin_20 |\n", ["Qu1ll"], ["| DB_PASSWORD |"]),
+    (" user | password\n------+----------------\n app  | Qu1ll-Basin_20\n(1 row)\n", ["Qu1ll"], ["app", "(1 row)"]),
+    # Short names, changes and lists, commands.
+    ('{"user": "noreply", "pass": "4TmHvLcf5R0o", "port": 587}', ["4TmHv"], ['"port": 587']),
+    ("smtpPass: Qu1ll-Basin_20\n", ["Qu1ll"], ["smtpPass: "]),
+    ("password changed: Autumn!2291x -> Spring!4478y", ["Autumn!2291", "Spring!4478"], []),
+    ("net use Z: \\\\fs01\\share /user:CORP\\svc_backup Plum^Orchard19", ["Plum^Orchard"], ["/user:CORP"]),
+    ("keytool -list -keystore k.jks -storepass Plum7Orchard19", ["Plum7"], ["k.jks"]),
+    ("Das Passwort für den Server lautet übrigens Kupfer#Dach91 – bitte ändern.", ["Kupfer#Dach91"], ["bitte"]),
+    ("seed phrase: gravel tumble ocean orbit velvet cactus lizard hammer thunder pilot wagon frost", ["gravel tumble", "wagon frost"], []),
+    ("apiVersion: v1\ndata:\n  conn: Wml0cjBuZSFLdWNoZW4=\nkind: Secret\n", ["Wml0cjBu"], ["\nkind: Secret"]),
     # An earlier noun hides nothing.
     ("I have reset the password for the staging machine twice now because nobody in the team wrote it down anywhere and the password is Gr4peFru1t77x", ["Gr4peFru1t77x"], ["staging machine"]),
     ("the pass rate is fine and the password is Gr4peFru1t77x", ["Gr4peFru1t77x"], ["pass rate"]),
@@ -89,6 +103,8 @@ HARMLESS = [
     "pin: GPIO17", "The pin is connected to GPIO17 on the board.", "The pin version is numpy==1.26.4.", "The passphrase is derived with PBKDF2WithHmacSHA256 and 600000 iterations.",
     '"result_key": "deploymentConfigsList"', 'elif key == "BisectBatchOnFunctionError":', "from x import X25519PrivateKey, X25519PublicKey",
     '"encryptionKey": "arn:aws:kms:us-west-2:123456789012:alias/aws/s3"', "Use KeePass2 as the password manager",
+    "amqp://guest:guest@localhost:5672/", "User Id={user};Password={password};", '"password"=>"[FILTERED]"', "password_secret: db-credentials-prod",
+    "| field | password | token |\n|---|---|---|\n| type | string | string |", "name,token,count\nalpha,word,12\nbeta,2026-01-02,3",
     '"input_tokens": 12345, "output_tokens": 678', "the usage shows total_tokens: 1234", "getpass('Enter your password: ')",
 ]  # fmt: skip
 

@@ -167,6 +167,56 @@ def test_session_turn_is_forgotten_by_its_address(tmp_path: Path) -> None:
     )
 
 
+def test_forgetting_a_turn_keeps_what_the_rest_of_its_session_taught(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    name = world.session(
+        ("user", "Mend the oven. From now on always use zirconium bolts in the oven door."),
+        *fixed(),
+        ("user", "My phone is on the walrus table."),
+        *fixed("Error: phone"),
+    )
+    world.learn()
+    door = world.door()
+    turn = next(number for number in range(1, 30) if "walrus" in str(said_in(world, name, number)))
+    door.forget(door.target(f"claude-code:{name}#{turn}"))
+    assert any("zirconium" in text for text, _ in told(world))
+    assert world.holding("walrus table") == []
+
+
+def said_in(world: World, name: str, number: int) -> str:
+    """What a turn of a session says; empty where there is none."""
+    sessions = world.door()._sessions
+    listed = sessions.find(name).session
+    return next((each.text for each in sessions.turns(listed) if each.number == number), "")
+
+
+def test_forgotten_wish_is_in_no_name_and_no_keyword(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "From now on, always use clcontrol bolts."), *fixed())
+    world.learn()
+    door = world.door()
+    door.forget(door.target(next(address for text, address in told(world) if "clcontrol" in text)))
+    world.learn()
+    assert world.holding("clcontrol") == []
+    names = [str(path) for path in Path(world.bench.home).rglob("*")]
+    assert not [name for name in names if "clcontrol" in name]
+
+
+def test_name_that_was_forgotten_is_no_other_lines(bench: Bench, cli: Cli) -> None:
+    path = bench.put("memories.md", "")
+    entries = "".join(f"    - {{key: tool.pnpm, value: {text}}}\n" for text in ("first one", "second one", "third one"))
+    Path(path).write_text(f"```yaml\nsaved_memory:\n  items:\n{entries}```\n", encoding="utf-8")
+    rows = {line.split("  ")[1]: line.split()[0] for line in cli("list").out.splitlines() if "tool.pnpm" in line}
+    assert len(set(rows.values())) == 3
+    first, second = rows["tool.pnpm: first one"], rows["tool.pnpm: second one"]
+    assert cli("forget", "--yes", first).code == 0
+    assert cli("forget", "--yes", first).code == 1
+    assert cli("forget", "--yes", f"memory://profile#{second}").code == 0
+    left = cli("list").out
+    assert "third one" in left and "second one" not in left and "first one" not in left
+    assert cli("forget", "--yes", second).code == 1
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_learning_showing_and_forgetting_at_random_loses_nothing_else(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)

@@ -96,11 +96,12 @@ class Objects:
         for commit in waiting:
             yield commit
             if len(seen) < most:
-                fresh = [each for each in self._parents(commit) if each not in seen]
+                fresh = [each for each in self.parents(commit) if each not in seen]
                 seen.update(dict.fromkeys(fresh))
                 waiting += fresh
 
-    def _parents(self, commit: str) -> list[str]:
+    def parents(self, commit: str) -> list[str]:
+        """The commits that a commit was made from; none where that cannot be read."""
         try:
             head = (self._object(commit) or b"").partition(b"\n\n")[0]
         except (OSError, ValueError, IndexError, zlib.error):

@@ -54,12 +54,35 @@ class Moves:
         lead to them within some hundred steps. Files can come out of those without HEAD's moving."""
         if self._folder is None:
             return []
+        objects = Objects(self._folder, self._common())
+        contents = {objects.file(commit, path) for commit in self._others(objects)}
+        return [content.decode("utf-8", "replace") for content in contents if content is not None]
+
+    def introduced(self, path: str) -> set[str]:
+        """The lines that other people's commits put into a file of this checkout: what none of the commits had that each was made
+        from."""
+        if self._folder is None:
+            return set()
+        objects = Objects(self._folder, self._common())
+        known: dict[str, frozenset[str]] = {}
+
+        def lines_of(commit: str) -> frozenset[str]:
+            if commit not in known:
+                text = (objects.file(commit, path) or b"").decode("utf-8", "replace")
+                known[commit] = frozenset(line.strip() for line in text.split("\n") if line.strip())
+            return known[commit]
+
+        found: set[str] = set()
+        for commit in self._others(objects):
+            if fresh := lines_of(commit):
+                found |= fresh.difference(*(lines_of(each) for each in objects.parents(commit)))
+        return found
+
+    def _others(self, objects: Objects) -> list[str]:
+        """Commits that were not made here, as far as references lead to them."""
         entries = [entry for line in self._lines() if (entry := _ENTRY.match(line))]
         own = {entry[2] for entry in entries if _OWN.match(entry[3])}
-        objects = Objects(self._folder, self._common())
-        commits = objects.ancestors(objects.tips(), _MOST_COMMITS)
-        contents = {objects.file(commit, path) for commit in commits if commit not in own}
-        return [content.decode("utf-8", "replace") for content in contents if content is not None]
+        return [commit for commit in objects.ancestors(objects.tips(), _MOST_COMMITS) if commit not in own]
 
     def is_nested(self, checkout: str, path: str) -> bool:
         """Whether a file of a checkout lies in another repository within it, such as a submodule."""

@@ -63,12 +63,6 @@ class YamlBlock:
     def parse(self, text: str) -> Document:
         """All items of the first block that holds a saved_memory; what cannot be read becomes a problem."""
         found = fences.yaml_fences(text)
-        if _MERGING.search(text):
-            line = text[: text.index("<<<<<<<")].count("\n") + 1
-            merging = Problem(line=line, rule="unfinished-merge", message="git has not finished a merge here")
-            return Document(
-                text=text, problems=(merging,), intact=False, settings=Settings(enabled=not _OFF.search(text))
-            )
         if not found:
             missing = Problem(line=1, rule="no-block", message="there is no fenced yaml block")
             return Document(text=text, problems=(missing,), intact=False)
@@ -78,6 +72,12 @@ class YamlBlock:
             try:
                 top = tree(body)
             except Broken as broken:
+                if merging := _MERGING.search(body):
+                    line = fence.line + body.count("\n", 0, merging.start()) + 1
+                    problems.append(
+                        Problem(line=line, rule="unfinished-merge", message="git has not finished a merge here")
+                    )
+                    continue
                 rule = "unsupported-yaml" if broken.refused else "broken-yaml"
                 # A parser that ran out of text points behind the block; its last line is where to look.
                 line = fence.line + max(1, min(broken.line, body.count("\n")))

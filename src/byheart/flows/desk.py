@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Ambiguous, NothingFound, Unnatural, Unreadable
@@ -169,15 +170,21 @@ def every(
 
 
 def hits(each: Opened) -> list[Hit]:
-    """The document's records with their handles. Entries that would share one are told apart by a number."""
+    """The document's records with their handles. Entries that would share one are named by all that they say, and so is what
+    others wrote: a name that was somebody's once is never another's."""
+    scope, dialect = each.root.scope, each.dialect
+    names = [
+        handle_of(scope, dialect.name, dialect.key_of(one.record), one.record.text) for one in each.document.placed
+    ]
+    owners = Counter(name for at, name in enumerate(names) if at not in each.strangers)
     seen: dict[str, int] = {}
     found = []
     # A record at home beside one of the same name in the repository is another record.
-    beside = "-home" if each.place == each.root.kept.get(each.dialect.name) else ""
-    numbered = list(enumerate(each.document.placed))
-    # Of two with one name, the user's own has it.
-    for at, placed in sorted(numbered, key=lambda pair: pair[0] in each.strangers) if each.strangers else numbered:
-        handle = handle_of(each.root.scope, each.dialect.name, each.dialect.key_of(placed.record), placed.record.text)
+    beside = "-home" if each.place == each.root.kept.get(dialect.name) else ""
+    for at, placed in enumerate(each.document.placed):
+        handle = names[at]
+        if at in each.strangers or owners[handle] > 1:
+            handle = short_digest(scope.value, dialect.name, handle, normalised(placed.record.text))
         seen[handle] = seen.get(handle, 0) + 1
         unique = (handle if seen[handle] == 1 else f"{handle}-{seen[handle]}") + beside
         is_repositorys = at in each.strangers
@@ -193,7 +200,7 @@ def hits(each: Opened) -> list[Hit]:
                 line=placed.line,
             )
         )
-    return sorted(found, key=lambda hit: hit.line) if each.strangers else found
+    return found
 
 
 def own_part(desk: Desk, place: Place, name: str, document: Document) -> Document:

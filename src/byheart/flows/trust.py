@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
         def offered(self, path: str) -> list[str]: ...
 
+        def introduced(self, path: str) -> set[str]: ...
+
         def is_tracked(self, path: str) -> bool: ...
 
         def is_nested(self, checkout: str, path: str) -> bool: ...
@@ -181,7 +183,13 @@ class Trust:
             return [at for at in fresh if _plain(texts[at]) in lines]
         whole = [_plain(text) for text in found]
         if kind == ENTRIES_OF:
-            return [at for at in fresh if any(_plain(texts[at]) in text for text in whole)]
+            # A merge may leave an entry with somebody else's words and a field of the user's.
+            theirs = self._moves.introduced(self._inside(str(place)))
+            return [
+                at
+                for at in fresh
+                if any(_plain(texts[at]) in text for text in whole) or not theirs.isdisjoint(_worded(texts[at]))
+            ]
         # What is said to be forgotten is spelled in many ways; its words are there in each.
         return [at for at in fresh if any(all(word in text for word in texts[at].split()[1:]) for text in whole)]
 
@@ -198,7 +206,8 @@ class Trust:
         except ByheartError:
             return True
         plain = _plain(current)
-        return any(_plain(text) == plain for text in offered)
+        lines = {line.strip() for line in current.split("\n")}
+        return any(_plain(text) == plain for text in offered) or not lines.isdisjoint(self._moves.introduced(path))
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self._checkout.rstrip("/") + "/")
@@ -347,6 +356,15 @@ class VouchedFiles:
             self._trust.made(place)
         if self._trust.covers(place):
             self._trust.vouch(text.split("\n"))
+
+
+# Lines of an entry that many entries have.
+_FIELD = re.compile(r"(?:- )?(?:key|added|source|confidence|tags|updated): |(?:- )?[\w-]{1,12}$")
+
+
+def _worded(entry: str) -> list[str]:
+    """The lines of an entry that say what it is about."""
+    return [line for row in entry.split("\n") if (line := row.strip()) and not _FIELD.match(line)]
 
 
 # What git writes out anew into each checkout.

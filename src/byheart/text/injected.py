@@ -91,6 +91,8 @@ LOOSE = {
     "workspace_info": "environment",
     "environment_info": "environment",
 }
+# Blocks that hold a repository's text, or a program's.
+_OF_OTHERS = frozenset({"command output", "environment", "instructions", "skill"})
 # A text that begins so is the client's from beginning to end.
 _OPENINGS = (
     ("# AGENTS.md instructions for ", "instructions"),
@@ -160,12 +162,15 @@ def parted(text: str, wrappers: Sequence[str] = ()) -> Parted:
 
 # Clients that put what is open in the editor before a request, and files behind it.
 _IDE = re.compile(
-    r"\A\s*# (?:Context from my IDE setup|Files mentioned by the user):?.*?^#+ My request for \w+:?[^\n]*\n",
+    # A file that is open may hold the same heading; the client's own is the last.
+    r"\A\s*# (?:Context from my IDE setup|Files mentioned by the user):?.*^#+ My request for \w+:?[^\n]*\n",
     re.DOTALL | re.MULTILINE,
 )
 _IDE_OPENS = ("# Context from my IDE setup", "# Files mentioned by the user")
 _FILES = re.compile(
-    r"^--- Content from referenced files ---\s*$.*?(?:^--- End of content ---\s*$|\Z)", re.DOTALL | re.MULTILINE
+    # To the last mark of an end, since a file may hold one itself.
+    r"^--- Content from referenced files ---\s*$(?:.*^--- End of content ---\s*$|.*\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -225,8 +230,8 @@ def _end_of(text: str, tag: str, position: int) -> tuple[int, int] | None:
     """Where a block is closed. What it holds may have closing tags of the same name in it: as long as another follows with
     no opening before it, the block goes on."""
     marks = _marks(tag)
-    if BLOCKS.get(tag) == "command output":
-        # What a program printed may hold any tag; the client's own is the last.
+    if (BLOCKS.get(tag) or LOOSE.get(tag)) in _OF_OTHERS:
+        # What a program printed or a file holds may have any tag in it; the client's own is the last.
         last = None
         for found in marks.finditer(text, position):
             last = found if found.group(1) else last

@@ -121,6 +121,18 @@ _WRITING = re.compile(
     r"[^.!?\n]{0,60}(?:\b(?:saying|that says|which says|that reads|reading|stating|telling \w+(?: that)?)\b|[:：]|\n)\s*[\"'“„«]?\s*$",
     re.IGNORECASE,
 )
+# Somebody else's words in the same sentence, or in the one that follows it.
+_REPORTED = re.compile(
+    r"\b(?!(?:i|we|you|that|this|it|which)\b)[\w'-]+ (?:says?|said|told (?:me|us)|writes|wrote|wants|types|typed|asks|asked|suggests?|recommends?)\b[^.!?]*$|"
+    r"\b(?:title|headline|subject|named|called|titled|entitled|types|typed)\s+[\"'“]?$",
+    re.IGNORECASE,
+)
+_SAID_SO = re.compile(
+    r"^[\W_]*(?:that|this|it)(?:'s| is| was) what\b[^.!?\n]*\b(?:says?|said|wrote|writes|claims?|recommends?)\b",
+    re.IGNORECASE,
+)
+_QUESTIONED = re.compile(r"\b(?:following|this|below)\b[^.!?]*[?？]\s*$", re.IGNORECASE)
+_ABOUT_RULES = re.compile(r"\b(?:remember|rules?|preferences?|conventions?|from now on|always|never)\b", re.IGNORECASE)
 _COLON = re.compile(r"[:：]\s*[\"'“„«]?\s*$")
 
 
@@ -139,7 +151,9 @@ def is_handed_over(text: str, sentence: str) -> bool:
     if _MAIL.search(text) or _PASTED.search(before) or _PASTED.match(sentence) or any(_hands_over(row) for row in rows):
         return True
     # In another paragraph than the one that speaks of somebody or of some text.
-    if any(_OF_OTHERS.search(row) and not _OWN_WORD.search(row) for row in rows[:-1] if row.strip()):
+    if any(_OF_OTHERS.search(row) and not _ABOUT_RULES.search(row) for row in rows[:-1] if row.strip()):
+        return True
+    if _REPORTED.search(_head_of(sentence)) or _SAID_SO.match(behind) or _QUESTIONED.search(line):
         return True
     if _WRITING.search(before) or _WRITING.search(_head_of(sentence)):
         return True
@@ -182,7 +196,12 @@ def _is_open(line: str) -> bool:
 
 def _hands_over(line: str) -> bool:
     is_about_text = _HANDS_OVER.search(line.strip()) or _ABOUT_TEXT.search(line.strip())
-    return bool(is_about_text) and not _OWN_WORD.search(line)
+    return bool(is_about_text) and not _OWN_WORD.search(line) and not _SAID_MYSELF.match(line)
+
+
+_SAID_MYSELF = re.compile(
+    r"\W*(?:as |like )?(?:i|we) (?:already |just )?(?:said|told you|wrote|asked)\b", re.IGNORECASE
+)
 
 
 def is_document(text: str) -> bool:

@@ -320,13 +320,13 @@ class SqliteQueue:
                 if each.written.thread.id not in known:
                     self._keep(each)
 
-    def rewrite(self, thread: str, raw_memory: str, rollout_summary: str, candidates: str) -> None:
+    def rewrite(self, thread: str, raw_memory: str, rollout_summary: str, candidates: str, slug: str | None) -> None:
         """Put other texts in the place of an extract's, as when a line of it was forgotten. Nothing of the old ones stays."""
         with explained(self.path):
             with changing(self._db):
                 self._db.execute(
-                    "UPDATE extract SET raw_memory = ?, rollout_summary = ?, candidates = ?, revision = revision || '.' WHERE thread = ?",
-                    (raw_memory, rollout_summary, candidates, thread),
+                    "UPDATE extract SET raw_memory = ?, rollout_summary = ?, candidates = ?, slug = ?, revision = revision || '.' WHERE thread = ?",
+                    (raw_memory, rollout_summary, candidates, slug, thread),
                 )
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -126,7 +126,12 @@ def _told_password(value: str, match: str, before: str) -> bool:
     del before
     between = match[: -len(value)]
     value = _bare(value)
-    if len(value) < 4 or len(between) > _MOST_BETWEEN or _DATA.search(between):
+    if (
+        len(value) < 4
+        or len(between) > _MOST_BETWEEN
+        or _DATA.search(between)
+        or re.match(r"\w+@|\w+[_-](?:secret|ref)\b", match)
+    ):
         return False
     is_pin = bool(re.match(r"(?i)pin\b|暗証番号|пин|code secret", match))
     if value.isdigit():
@@ -158,6 +163,18 @@ def _told_password(value: str, match: str, before: str) -> bool:
         and all(part.isalpha() for part in parts)
         and len(value) >= 15
     )
+
+
+_SIGN, _MARK_OR_LETTER = r"[@#$%^&*!~+]", r"""[^\s"'`<>(){}\[\]|\\]"""
+_MARKED = rf"{_MARK_OR_LETTER}*(?:[0-9]{_MARK_OR_LETTER}*{_SIGN}|{_SIGN}{_MARK_OR_LETTER}*[0-9]){_MARK_OR_LETTER}*"
+
+
+def _strong(value: str, match: str, before: str) -> bool:
+    """Whether a word somewhere behind the name of a password is as mixed as nothing but a password."""
+    del match, before
+    value = _bare(value)
+    is_mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and digits_in(value) > 0
+    return 8 <= len(value) <= 40 and is_mixed and not _is_speech(value) and "@" not in value[1:-4]
 
 
 def _is_linked(between: str) -> bool:
@@ -267,93 +284,21 @@ def _credentials(value: str, match: str, before: str) -> bool:
 
 
 # Words that stand in every text that a rule could speak of; a text without them is not looked through.
-_PASSWORD_HINTS = (
-    "pass",
-    "pwd",
-    "pw",
-    "pin ",
-    "pin:",
-    "pin-",
-    "pincode",
-    "kennwort",
-    "mdp",
-    "phrase",
-    "code secret",
-    "zugangscode",
-    "contrase",
-    "frase",
-    "senha",
-    "palavra",
-    "парол",
-    "Парол",
-    "ПАРОЛ",
-    "кодов",
-    "пин",
-    "ПИН",
-    "密",
-    "口令",
-    "パス",
-    "暗証",
-    "合言",
+_PASSWORD_HINTS = tuple(
+    (
+        "pass|pwd|pw|pin |pin:|pin-|pincode|kennwort|mdp|phrase|code secret|zugangscode|contrase|frase|senha|"
+        "palavra|парол|Парол|ПАРОЛ|кодов|пин|ПИН|密|口令|パス|暗証|合言"
+    ).split("|")
 )
-_KEY_HINTS = (
-    "key",
-    "token",
-    "secret",
-    "cred",
-    "schl",
-    "geheim",
-    "wiederher",
-    "zugang",
-    "clé",
-    "CLÉ",
-    "Clé",
-    "cle",
-    "jeton",
-    "code",
-    "identif",
-    "clave",
-    "llave",
-    "digo de",
-    "chave",
-    "segredo",
-    "ключ",
-    "Ключ",
-    "КЛЮЧ",
-    "токен",
-    "Токен",
-    "секрет",
-    "Секрет",
-    "код восст",
-    "密",
-    "秘",
-    "令牌",
-    "凭证",
-    "憑證",
-    "恢复码",
-    "激活码",
-    "许可证",
-    "キー",
-    "トークン",
-    "シークレット",
-    "鍵",
-    "リカバリ",
+_KEY_HINTS = tuple(
+    (
+        "key|token|secret|cred|schl|geheim|wiederher|zugang|clé|CLÉ|Clé|cle|jeton|code|identif|clave|llave|"
+        "digo de|chave|segredo|ключ|Ключ|КЛЮЧ|токен|Токен|секрет|Секрет|код восст|密|秘|令牌|凭证|憑證|恢复码|激活码|许可证|"
+        "キー|トークン|シークレット|鍵|リカバリ"
+    ).split("|")
 )
-_LOGIN_HINTS = (
-    "cred",
-    "login",
-    "log in",
-    "sign in",
-    "anmelden",
-    "connex",
-    "connect",
-    "acceso",
-    "sesi",
-    "entrar",
-    "логин",
-    "войти",
-    "登录",
-    "ログイン",
+_LOGIN_HINTS = tuple(
+    ("cred|login|log in|sign in|anmelden|connex|connect|acceso|sesi|entrar|логин|войти|登录|ログイン").split("|")
 )
 _IN_QUOTES = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
 _THEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
@@ -400,6 +345,28 @@ def _password_rules() -> list[Rule]:
             is_loose=True,
             is_wordy=True,
             says="tells a password",
+        ),
+        Rule(
+            name="last-password",
+            # Where several are told, each rule above stops at the first.
+            pattern=rf"(?i)(?:{_PASSWORDS})\b[^\n]{{0,120}}[\s\"'`=:(>]({_MARKED})",
+            hints=_PASSWORD_HINTS,
+            group=1,
+            accept=_strong,
+            trims=b".,;:?)",
+            is_value=True,
+            is_wordy=True,
+            says="tells a password",
+        ),
+        Rule(
+            name="seed",
+            pattern=r"(?i)(?:(?:seed|recovery|mnemonic|secret)\s(?:phrase|words?)|mnemonic)\b[^\n:=]{0,30}[:=]?\s{1,3}[\"'`]?((?:[a-z]{3,8}\s){11,23}[a-z]{3,8})|(?:2fa|totp|otp|mfa|authenticator)\s(?:seed|secret|key)\b[^\n:=]{0,40}[:=]?\s{1,3}[\"'`]?((?:[A-Z2-7]{4}[ -]){3,}[A-Z2-7]{4})|(?:recovery|backup)[ _-]codes?\b[^\n:=]{0,30}[:=]?\s{1,3}((?:[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}[,;]?\s{0,2}){2,})",
+            hints=("phrase", "mnemonic", "2fa", "otp", "mfa", "authenticator", "y code", "p code", "y_code", "p_code"),
+            group=-1,
+            accept=lambda value, *_: digits_in(value) > 0 or len(value.split()) > 3,
+            before=40,
+            behind=260,
+            says="tells a secret",
         ),
         Rule(
             name="phrase-after-a-colon",

@@ -46,7 +46,7 @@ class Rule:
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.
-_TEMPLATE = deferred(r"\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
+_TEMPLATE = deferred(r"^\{[A-Za-z_]+\}[;,&]?$|^\[[A-Z_ ]{4,20}\]$|\$\{|\$\(|\{\{|<[A-Za-z_/ -]+>|%\(|%s|#\{|\.\.\.|…")
 # A name behind a sign: in one case throughout, or with the sign again at its end. A password that begins with the sign has both
 # cases, or a digit among small letters.
 _VARIABLE = deferred(

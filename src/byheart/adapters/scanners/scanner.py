@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from byheart.adapters.scanners import disguises
+from byheart.adapters.scanners import disguises, tables
 from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
 from byheart.adapters.scanners.engine import BETWEEN, Engine, compiled
 from byheart.adapters.scanners.prose import ANNOUNCING, prose_rules
@@ -55,6 +55,9 @@ class _Secrets:
                 parted.append(start)
             else:
                 yield rule, start, disguises.folded(content, start, end, ends)
+        headers = (found.start() for found in compiled(tables.HEADER).finditer(content))
+        for start, end in tables.cells(content, headers):
+            yield tables.TABLE, start, end
         if depth == _DEEPEST:
             return
         spelled = (

@@ -47,6 +47,8 @@ _SETTING_ENDS = deferred(
     r"(?i)(?:time_?out|ttl|expiry|expires?(?:_in)?|hasher|hash|length|len|policy|limit|budget|iz(?:er|ed|e|ation)|min|max|reset|rotation|"
     r"encryption|algorithm|scheme|format|mode|attempts|retries|strength|field|input|prompt|prefix|suffix|header|env|var|enabled|required|rules?|manager|store)$"
 )
+# What is named is an object that holds it.
+_REFERENCE = deferred(r"(?i)pass\w{0,6}[_-]?(?:secret|ref)(?:[_-]?(?:name|key))?$")
 _NAME_ENDS = deferred(
     r"(?:_id|Id|_name|Name|_type|Type|_url|Url|URL|_uri|_path|Path|_file|File|_count|Count|s|_len|_ms|_at|_index|_hash|_field)$"
 )
@@ -66,11 +68,12 @@ def _password(value: str, match: str, _: str) -> bool:
     is_sentence = match.endswith(" ") and lead.endswith(("'", '"')) and value.isalpha()
     if match.endswith("(") or is_sentence or value.startswith(":") or _NAMED_SO.fullmatch(value):
         return False
+    is_template = placeholder(value)
     value = value.rstrip("}])&+.:")
-    if len(value) < 4 or codelike(value) or placeholder(value) or placeholder(value.partition("|")[0]):
+    if len(value) < 4 or codelike(value) or is_template or placeholder(value) or placeholder(value.partition("|")[0]):
         return False
     name = re.match(r"[\w.\-]+", match)
-    if name and _SETTING_ENDS.search(name.group().rstrip("-_.")):
+    if name and (_SETTING_ENDS.search(name.group().rstrip("-_.")) or _REFERENCE.search(name.group())):
         return False
     if match[:3].casefold() == "pwd" and (":" in lead or value.startswith(("/", "~", "C:", "."))):
         # PWD is the working folder more often than a password.
@@ -86,7 +89,7 @@ def _password(value: str, match: str, _: str) -> bool:
 def _plain_password(value: str, match: str, _: str) -> bool:
     """A single word behind a password's name that is all of its line, as settings have it; sentences go on."""
     name = match[: match.rfind(value)].strip(" -\t\"':")
-    if _SETTING_ENDS.search(name) or re.fullmatch(r"(?i)pwd", name) or len(value) < 4:
+    if _SETTING_ENDS.search(name) or _REFERENCE.search(name) or re.fullmatch(r"(?i)pwd", name) or len(value) < 4:
         return False
     # Types and words that settings have there instead.
     is_type = value[:1].isupper() and value.isalpha() and not is_scrambled(value)
@@ -162,7 +165,11 @@ def _keyed(value: str, *_: str) -> bool:
     )
 
 
-def _in_url(value: str, *_: str) -> bool:
+def _in_url(value: str, match: str, _: str) -> bool:
+    user = match.removeprefix("://").partition(":")[0]
+    if value == user:
+        # What fresh installations and documents have there.
+        return False
     if re.match(r"\d{2,5}(?:[/?#,;]|$)|v?\d+(?:\.\d+)+(?:-[\w.]+)?$", value):
         # host:8080/path?mail=a@b is a port and a path, image:3.18@sha256:… a version.
         return False
@@ -179,6 +186,17 @@ def _bearer(value: str, *_: str) -> bool:
     return tokenlike(value, least=20) or (
         letters.isalpha() and len(letters) >= 24 and entropy(letters) >= 3.9 and not placeholder(letters)
     )
+
+
+def _mixed(value: str, *_: str) -> bool:
+    """Letters and digits that stand for nothing else."""
+    return bool(digits_in(value)) and any(map(str.isalpha, value)) and not placeholder(value) and not codelike(value)
+
+
+def _typed(value: str, *_: str) -> bool:
+    """A word of a command line that is no option and no path."""
+    is_plain = value.isalpha() and not is_scrambled(value)
+    return not placeholder(value) and not value.startswith(("-", "/", "\\")) and not is_plain
 
 
 def _user_password(value: str, *_: str) -> bool:
@@ -250,7 +268,7 @@ def shape_rules() -> list[Rule]:
         Rule(
             name="kubernetes-secret",
             # The whole block of values, which may stand before or behind the word for what it is; in YAML and in JSON.
-            pattern=r"""(?s)kind["']?:\s{0,4}["']?[sS]ecret["']?[\s,].{0,900}?\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+(?:\r?\n|$))+))|\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+\r?\n)+)).{0,900}?kind["']?:\s{0,4}["']?[sS]ecret""",
+            pattern=r"""(?s)kind["']?:\s{0,4}["']?[sS]ecret["']?[\s,].{0,900}?\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+\r?\n)*[ \t]+[^\r\n]+))|\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+\r?\n)*[ \t]+[^\r\n]+)\r?\n).{0,900}?kind["']?:\s{0,4}["']?[sS]ecret""",
             hints=("kind:", 'kind"'),
             group=-1,
             accept=lambda _, match, before: bool(re.search(r"(?i)apiVersion|metadata|data:\s*\n", before + match)),
@@ -281,12 +299,7 @@ def shape_rules() -> list[Rule]:
             pattern=rf"""(?im)^[ \t]{{0,40}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD})s?["']?:[ \t]{{0,3}}\r?\n[ \t]{{1,40}}(?:- )?["']?([^\s"':#\[\]{{}}<>]{{6,100}})["']?[ \t]{{0,3}}\r?$""",
             hints=("pass", "pwd"),
             group=1,
-            accept=lambda value, *_: (
-                bool(digits_in(value))
-                and any(map(str.isalpha, value))
-                and not placeholder(value)
-                and not codelike(value)
-            ),
+            accept=_mixed,
             is_wordy=True,
             says="assigns a password",
         ),
@@ -295,12 +308,7 @@ def shape_rules() -> list[Rule]:
             pattern=rf"""(?i)(?:{_PASSWORD})\w{{0,12}}["']?\s{{0,3}}[,(]\s{{0,3}}["']([^"'\s:]{{6,100}})["']""",
             hints=("pass", "pwd"),
             group=1,
-            accept=lambda value, *_: (
-                bool(digits_in(value))
-                and any(map(str.isalpha, value))
-                and not placeholder(value)
-                and not codelike(value)
-            ),
+            accept=_mixed,
             is_wordy=True,
             says="hands a password to a call",
         ),
@@ -383,18 +391,14 @@ def shape_rules() -> list[Rule]:
         Rule(
             name="command-password",
             # Programs that take a password as a word of their own.
-            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3}|redis-cli\b[^\n]{0,120}?\s(?:-a|--pass)\s{1,3}|zip\b[^\n]{0,80}?\s-P\s{0,3}|7za?\b[^\n]{0,80}?\s-p|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,200}?\s-w\s{1,3}|psexec\S{0,8}\b[^\n]{0,120}?\s-p\s{1,3}|htpasswd\b[^\n]{0,80}?-\w{0,4}b\w{0,4}\s{1,3}\S{1,80}\s{1,3}\S{1,80}\s{1,3}|openssl\b[^\n]{0,200}?\s-pass(?:in|out)?\s{1,3}pass:|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n]{0,120}?\s\w{1,40}/|thin:\w{1,40}/|net\s{1,3}use\b[^\n]{0,120}?\s\\\\\S{1,120}\s{1,3})["']?([^\s"'$|@]{5,})""",
+            pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3}|redis-cli\b[^\n]{0,120}?\s(?:-a|--pass)\s{1,3}|zip\b[^\n]{0,80}?\s-P\s{0,3}|7za?\b[^\n]{0,80}?\s-p|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,200}?\s-w\s{1,3}|psexec\S{0,8}\b[^\n]{0,120}?\s-p\s{1,3}|htpasswd\b[^\n]{0,80}?-\w{0,4}b\w{0,4}\s{1,3}\S{1,80}\s{1,3}\S{1,80}\s{1,3}|openssl\b[^\n]{0,200}?\s-pass(?:in|out)?\s{1,3}pass:|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n]{0,120}?\s\w{1,40}/|thin:\w{1,40}/|net\s{1,3}use\b[^\n]{0,120}?\s(?:\\\\\S{1,120}|/user:\S{1,80})\s{1,3}|az\s{1,3}login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3}|keytool\b[^\n]{0,200}?\s-(?:src|dest)?(?:store|key)pass\s{1,3}|smbclient\b[^\n]{0,120}?\s-U\s{0,3}[^\s%]{1,60}%|gh\s{1,3}secret\s{1,3}set\b[^\n]{0,120}?\s(?:--body|-b)[ =]\s{0,3})["']?([^\s"'$|@/\\\-][^\s"'$|@]{4,})""",
             hints=tuple(
-                "mysql|mariadb|sshpass| login|redis-cli|zip |7z |7za |ldap|psexec|htpasswd|openssl |sqlplus |sqlldr |expdp |impdp |rman |thin:|net use".split(
+                "mysql|mariadb|sshpass| login|redis-cli|zip |7z |7za |ldap|psexec|htpasswd|openssl |sqlplus |sqlldr |expdp |impdp |rman |thin:|net use|keytool|smbclient|gh secret".split(
                     "|"
                 )
             ),
             group=1,
-            accept=lambda value, *_: (
-                not placeholder(value)
-                and not value.startswith(("-", "/", "\\"))
-                and (bool(digits_in(value)) or not value.isalpha() or is_scrambled(value))
-            ),
+            accept=_typed,
             before=40,
             behind=260,
             says="holds a password on a command line",
@@ -404,21 +408,17 @@ def shape_rules() -> list[Rule]:
             pattern=r"""(?i)\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?["']?(?:[\w.\-]{1,40}:)?([^\s"'$|]{5,100})["']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3}-S|(?:sudo\s{1,3})?(?:chpasswd|passwd)\b|[^\n|]{0,120}?--(?:password-)?stdin)""",
             hints=("stdin", "sudo -s", "passwd"),
             group=1,
-            accept=lambda value, *_: (
-                not placeholder(value)
-                and not value.startswith(("-", "/", "\\"))
-                and (bool(digits_in(value)) or not value.isalpha() or is_scrambled(value))
-            ),
+            accept=_typed,
             before=300,
             says="hands a password to a program",
         ),
         Rule(
             name="pass-assignment",
-            pattern=r"""(?i)\bpass\s{0,3}:?=\s{0,3}(?:"([^"\s]{6,60})"|'([^'\s]{6,60})')""",
-            hints=("pass",),
+            pattern=r"""(?i)(?:\b|[a-z_])(?:pass|pwd|pw)(?:["']\s{0,3}(?::|=>)|\s{0,3}:?=)\s{0,3}(?:"([^"\s]{6,60})"|'([^'\s]{6,60})')""",
+            hints=("pass", "pwd", "pw"),
             group=-1,
             accept=lambda value, *_: (
-                not placeholder(value) and not codelike(value.lstrip("`")) and bool(digits_in(value))
+                _mixed(value.lstrip("`")) and not value.startswith(("/", "~", ".")) and value[1:3] != ":\\"
             ),
             is_wordy=True,
             says="assigns a password",
@@ -443,7 +443,7 @@ def shape_rules() -> list[Rule]:
         ),
         Rule(
             name="password-assignment",
-            pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:[_.\-]|\b(?:db|root|user|admin))pass{_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}[( ]?",
+            pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:(?:[_.\-]|\b(?:db|root|user|admin))pass|[a-z](?-i:Pass)){_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}[( ]?",
             hints=("pass", "pwd", "psk"),
             group=1,
             accept=_password,

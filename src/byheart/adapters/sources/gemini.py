@@ -180,9 +180,11 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
                 asked = string(response.get("id"))
                 if scribe.is_open(asked):
                     scribe.answer(asked, _response(response), at)
+        # What the person typed, where the client sent something else in its place: a command's text, a file's.
+        typed = message.get("displayContent") or content
         text = "\n".join(
             _plain(part)
-            for part in (listing(content) or [content])
+            for part in (listing(typed) or [typed])
             if not (isinstance(part, dict) and "functionResponse" in part)
         )
         scribe.hear(text, at, side=scribe.session.id if scribe.session.parent else None)

@@ -466,22 +466,11 @@ class Learning:
         own = self.shelf()
         receipt, told = taking_away.forget(own, self._sessions, target, scope, reason)
         notes = [note for note in receipt.notes if note != forget.CANNOT_UNDO]
-        if target.turn is not None:
-            self._unlearn(target.turn[0])
-        else:
+        if target.turn is None:
             more, said = taking_away.hidden(own, self._sessions, told, is_said=target.is_said)
             notes, told = [*notes, *more], [*told, *said]
         self._clear(own, told)
         return replace(receipt, notes=(*notes, forget.CANNOT_UNDO))
-
-    def _unlearn(self, session: str) -> None:
-        """Let go of what a session taught, of which a part was forgotten; the next run learns from the rest of it."""
-        for project in self._queue.projects():
-            found = [kept for kept in self._queue.extracts(project) if session in kept.written.thread.id]
-            if found:
-                self._queue.remove([kept.written.thread.id for kept in found])
-                with self._queue.working():
-                    self._consolidated(project, [(kept.written.thread.id, raw.file_of(kept.written)) for kept in found])
 
     def _clear(self, own: Shelf, told: Sequence[str]) -> None:
         """Have the handbook say none of this, where it did."""

@@ -36,6 +36,7 @@ _TELLING, _MEANT = 12, 0.8
 # Shorter than this, words stand in many places by chance; and how many transcripts are named.
 _WORTH_HIDING, _NAMED = 8, 3
 # Lines that give a raw memory and a summary their shape: they stay, and only what they say goes.
+_KEYWORDS = re.compile(r"^([ \t]*(?:- )?keywords: ?)(.*)$", re.MULTILINE)
 _HEAD = re.compile(r"(?:description|task|task_group|keywords): |#{2,3} Task \d+: |# ")
 
 
@@ -85,14 +86,11 @@ def rewritten(own: Shelf, queue: LearningQueue, told: Sequence[str]) -> bool:
     """Take these things out of what the handbook is made from; whether anything of it said one."""
     changed = False
     for kept in queue.extracts(own.project):
-        raw_memory, summary = (_less(each, told) for each in (kept.written.raw_memory, kept.written.rollout_summary))
+        written = kept.written
+        raw_memory, summary = (_less(each, told) for each in (written.raw_memory, written.rollout_summary))
         candidates = _undecided(kept.candidates, told)
-        if (raw_memory, summary, candidates) != (
-            kept.written.raw_memory,
-            kept.written.rollout_summary,
-            kept.candidates,
-        ):
-            queue.rewrite(kept.written.thread.id, raw_memory, summary, candidates)
+        if (raw_memory, summary, candidates) != (written.raw_memory, written.rollout_summary, kept.candidates):
+            queue.rewrite(written.thread.id, raw_memory, summary, candidates, _named_without(written.slug, told))
             changed = True
     return changed
 
@@ -200,6 +198,13 @@ def gone(path: str, handle: str, notes: tuple[str, ...], line: int | None = None
     )  # fmt: skip
 
 
+def _named_without(slug: str | None, told: Sequence[str]) -> str | None:
+    """The name of a session's summary; another where it was made of what is forgotten."""
+    words = set(re.split(r"[_-]", slug or ""))
+    is_said = any(len(words) > 1 and words <= {*re.findall(r"\w+", normalised(each))} for each in told)
+    return "a_line_forgotten" if is_said else slug
+
+
 def _undecided(candidates: str, told: Sequence[str]) -> str:
     """What waits for a decision, without what says one of these things."""
     wanted = {normalised(each) for each in told if each.strip()}
@@ -272,4 +277,17 @@ def _less(text: str, told: Sequence[str]) -> str:
                     if normalised(piece) == normalised(each):
                         line = line.replace(piece, "(forgotten)")  # noqa: PLW2901 - what is kept is the rest of it
         kept.append(line)
-    return "\n".join(kept)
+    return _keywords_less("\n".join(kept), told)
+
+
+def _keywords_less(text: str, told: Sequence[str]) -> str:
+    """A text without the keywords that only what is forgotten had."""
+    gone = {word for each in told for word in re.findall(r"\w+", normalised(each))}
+    rest = set(re.findall(r"\w+", normalised(_KEYWORDS.sub("", text))))
+
+    def fewer(found: re.Match[str]) -> str:
+        words = [each.strip() for each in found[2].split(",")]
+        left = [each for each in words if normalised(each) not in gone or normalised(each) in rest]
+        return f"{found[1]}{', '.join(left or ['session'])}"
+
+    return _KEYWORDS.sub(fewer, text) if gone - rest else text
