@@ -30,6 +30,7 @@ _OWN_VARIABLES = frozenset(
         "BYHEART_CHILD",
         "BYHEART_DEBUG",
         "BYHEART_PYTHON",
+        "BYHEART_HOOK_SECONDS",
         "BYHEART_EMBEDDINGS_KEY",
         "BYHEART_MODEL_KEY",
     }

@@ -25,8 +25,7 @@ def by_pairs(placed: list[Placed]) -> opposition.Standing:
     for index, each in enumerate(placed):
         for rival in range(index):
             older = placed[rival].record
-            assert older.triple and each.record.triple
-            how = opposition.opposes(older.triple, each.record.triple)
+            how = next((how for _, how in opposition.rivals([placed[rival]], each.record)), None)
             if how is None:
                 continue
             won = opposition.winner(older, each.record, how)

@@ -35,7 +35,7 @@ _SHAPE = {
     "sections",
 }
 # Variables that say nothing about what a brief holds.
-_OWN = ("BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_EMBEDDINGS_KEY", "BYHEART_MODEL_KEY")  # fmt: skip
+_OWN = ("BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_HOOK_SECONDS", "BYHEART_EMBEDDINGS_KEY", "BYHEART_MODEL_KEY")  # fmt: skip
 
 
 def home_of(environment: Mapping[str, str]) -> str:

@@ -306,7 +306,7 @@ _THEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})\s{{0,3}}{_FILL}|
 
 def prose_rules() -> list[Rule]:
     """The rules for what is told in words."""
-    return [*_password_rules(), *_key_rules(), *_either_rules()]
+    return [*_password_rules(), *_further_rules(), *_key_rules(), *_either_rules()]
 
 
 def _password_rules() -> list[Rule]:
@@ -347,6 +347,20 @@ def _password_rules() -> list[Rule]:
             says="tells a password",
         ),
         Rule(
+            name="phrase-after-a-colon",
+            pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta|(?:К|к)одов\S{1,6} фраз\S{1,4}|(?:П|п)арольн\S{1,6} фраз\S{1,4})[^\n.:]{0,30}:[ \t]{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){3,7}[a-z\x80-\xff]{3,24})",
+            hints=("phrase", "frase", "фраз"),
+            group=1,
+            accept=lambda value, *_: len(value.split()) >= 4,
+            is_wordy=True,
+            says="tells a password",
+        ),
+    ]
+
+
+def _further_rules() -> list[Rule]:
+    return [
+        Rule(
             name="last-password",
             # Where several are told, each rule above stops at the first.
             pattern=rf"(?i)(?:{_PASSWORDS})\b[^\n]{{0,120}}[\s\"'`=:(>]({_MARKED})",
@@ -367,15 +381,6 @@ def _password_rules() -> list[Rule]:
             before=40,
             behind=260,
             says="tells a secret",
-        ),
-        Rule(
-            name="phrase-after-a-colon",
-            pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta|(?:К|к)одов\S{1,6} фраз\S{1,4}|(?:П|п)арольн\S{1,6} фраз\S{1,4})[^\n.:]{0,30}:[ \t]{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){3,7}[a-z\x80-\xff]{3,24})",
-            hints=("phrase", "frase", "фраз"),
-            group=1,
-            accept=lambda value, *_: len(value.split()) >= 4,
-            is_wordy=True,
-            says="tells a password",
         ),
     ]
 

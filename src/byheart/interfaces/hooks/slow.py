@@ -13,7 +13,7 @@ from byheart.interfaces.hooks import spawning
 from byheart.policies import envelopes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import FrameType
 
     from byheart.interfaces.hooks.fast import Call
@@ -55,7 +55,7 @@ def card(call: Call, folder: str, old: dict[str, Any] | None) -> tuple[dict[str,
     heavy = old is not None and _weight(old) > _LARGE
     if not heavy:
         try:
-            with within(_seconds(old)):
+            with within(_seconds(old, call.environment)):
                 opened, around = _opened(call, folder)
                 return briefs.prepared(opened, around), False
         except Late:
@@ -64,9 +64,13 @@ def card(call: Call, folder: str, old: dict[str, Any] | None) -> tuple[dict[str,
     return old, True
 
 
-def _seconds(old: dict[str, Any] | None) -> float:
-    """How long a hook may take: as the settings said when the last card was made, since reading them takes time itself."""
-    return float(old["settings"].get("seconds") or _SECONDS) if old else _SECONDS
+def _seconds(old: dict[str, Any] | None, environment: Mapping[str, str]) -> float:
+    """How long a hook may take: as the settings said when the last card was made, since reading them takes time itself; unless the
+    environment says it."""
+    try:
+        return float(environment["BYHEART_HOOK_SECONDS"])
+    except (KeyError, ValueError):
+        return float(old["settings"].get("seconds") or _SECONDS) if old else _SECONDS
 
 
 def _weight(old: dict[str, Any]) -> int:
@@ -89,7 +93,7 @@ def during(call: Call) -> str:
     if old is not None and not old["settings"]["on_prompt" if call.event == envelopes.PROMPT else "on_tool"]:
         return ""
     try:
-        with within(_seconds(old)):
+        with within(_seconds(old, call.environment)):
             opened, _ = _opened(call, folder)
             settings = opened.config.brief
             if not (settings.on_prompt if call.event == envelopes.PROMPT else settings.on_tool):

@@ -238,6 +238,8 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
             try:
                 about = Surroundings(folder=folder, environment=around.environment, flags=around.flags)
                 there = open_memory(about)
+                if there.ignored:
+                    frame.note(f"byheart: {there.ignored}")
                 learnt = partial(learnt_of, there, about)
                 done += there.memory.journal().upkeep((Scope.LOCAL,), force=force, learnt=learnt)
             except ByheartError as error:
