@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from byheart.dialects.journal import TEMPLATE, row
 from byheart.domain.journal import Origin, Sensitivity, stamped
 from byheart.domain.records import Record
+from byheart.journal.format import TEMPLATE, row
 from byheart.testing import Bench
 
 Row = dict[str, object]

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeVar
 
-from byheart.adapters.scanners.scanner import RuleScanner
 from byheart.domain.records import Confidence, Record
-from byheart.flows.asking import Request
+from byheart.notebooks.request import Request
+from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench
 
 Row = dict[str, object]
@@ -92,10 +92,10 @@ def filled(bench: Bench, count: int) -> None:
     """A project whose notebooks hold `count` records each, written in one go."""
     from datetime import date
 
-    from byheart.dialects.triples import Triples
-    from byheart.dialects.yaml_block import YamlBlock
     from byheart.domain.changes import Add, spliced
     from byheart.domain.records import Kind
+    from byheart.notebooks.formats.profile_yaml import YamlBlock
+    from byheart.notebooks.formats.rules_ndjson import Triples
 
     day = date(2026, 1, 1)
     items = []

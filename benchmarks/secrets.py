@@ -14,7 +14,7 @@ import tarfile
 import time
 from pathlib import Path
 
-from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.storage.scanners.scanner import RuleScanner
 
 _BYTES = 24_000_000
 

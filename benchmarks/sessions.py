@@ -20,12 +20,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from byheart.adapters.index.sqlite import SqliteIndex
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.sources.places import Machine
-from byheart.adapters.sources.registry import FolderSource, sources
+from byheart.agents.reading.locations import Machine
+from byheart.agents.reading.registry import FolderSource, sources
 from byheart.domain.sessions import Caps, SessionSource, Which
-from byheart.flows.sessions.refresh import Shelf, refresh
+from byheart.sessions.refresh import Shelf, refresh
+from byheart.storage.index.sqlite import SqliteIndex
+from byheart.storage.scanners.scanner import RuleScanner
 
 Row = dict[str, object]
 

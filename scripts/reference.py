@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from byheart import config
-from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
-from byheart.adapters.scanners.providers import provider_rules
-from byheart.adapters.scanners.shapes import shape_rules
+from byheart.app import config
 from byheart.domain import errors
 from byheart.interfaces.cli.group import COMMANDS, byheart
+from byheart.storage.scanners.generic import shape_rules
+from byheart.storage.scanners.instructions import command_rules, instruction_rules, personal_rules
+from byheart.storage.scanners.providers import provider_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "reference.md"
@@ -37,7 +37,7 @@ def commands() -> Iterator[str]:
 
 
 def settings() -> Iterator[str]:
-    text = (ROOT / "src/byheart/defaults.toml").read_text(encoding="utf-8")
+    text = (ROOT / "src/byheart/app/defaults.toml").read_text(encoding="utf-8")
     flat = {f"{table}.{key}": value for table, keys in tomllib.loads(text).items() for key, value in keys.items()}
     yield "## Settings\n"
     yield "In `config.toml` of your byheart folder; every key can also be given as an environment variable or with `--set`.\n"

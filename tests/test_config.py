@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart import config
+from byheart.app import config
 from byheart.domain.errors import BadSetting
 from byheart.domain.limits import Limits
 from byheart.testing import Bench

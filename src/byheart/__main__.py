@@ -10,7 +10,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"]:
         # A session waits for it: nothing else is loaded.
-        from byheart.interfaces.hooks.fast import main as hook
+        from byheart.interfaces.hooks.hook import main as hook
 
         return hook(arguments[1:])
     if arguments[:1] == ["mcp"]:

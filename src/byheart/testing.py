@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from byheart.adapters.files.disk import DiskFiles
+from byheart.app.memory import Memory
+from byheart.app.open import Opened, Surroundings, open_memory
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field
-from byheart.flows.asking import Request
-from byheart.memory import Memory
-from byheart.wiring import Opened, Surroundings, open_memory
+from byheart.notebooks.request import Request
+from byheart.storage.files.disk import DiskFiles
 
 
 class Clock:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.storage.scanners.scanner import RuleScanner
 from tests.adapters.test_scanner import TOKENS
 
 SCANNER = RuleScanner()

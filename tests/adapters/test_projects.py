@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters import projects
+from byheart.storage import projects
 
 
 def unknown(_: str) -> bool:

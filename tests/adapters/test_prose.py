@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.storage.scanners.scanner import RuleScanner
 
 FOLDER = Path(__file__).with_name("prose")
 SCANNER = RuleScanner()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from byheart.adapters.scanners import disguises
-from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.storage.scanners import disguises
+from byheart.storage.scanners.scanner import RuleScanner
 from tests.adapters.test_scanner import TOKENS
 
 V = "k9Rt2mQx7LpW4zVb"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.adapters.scanners.conduct import command_rules, instruction_rules, personal_rules
-from byheart.adapters.scanners.engine import Engine, compiled
-from byheart.adapters.scanners.providers import provider_rules
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.scanners.shapes import shape_rules
+from byheart.storage.scanners.engine import Engine, compiled
+from byheart.storage.scanners.generic import shape_rules
+from byheart.storage.scanners.instructions import command_rules, instruction_rules, personal_rules
+from byheart.storage.scanners.providers import provider_rules
+from byheart.storage.scanners.scanner import RuleScanner
 
 SCANNER = RuleScanner()
 ALL_RULES = [*provider_rules(), *shape_rules(), *personal_rules(), *instruction_rules(), *command_rules()]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from byheart.adapters.scanners import disguises
-from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.storage.scanners import disguises
+from byheart.storage.scanners.scanner import RuleScanner
 from tests.adapters.test_scanner import TOKENS
 
 SECRETS = list(TOKENS.values())

@@ -225,7 +225,7 @@ def test_inspector_sees_the_tools(tmp_path: Path) -> None:
 
 
 def test_agents_that_are_known_are_all_tried_or_named() -> None:
-    from byheart.agents import names
+    from byheart.app.connecting import names
 
     untried = set(names()) - set(CLIENTS)
     assert untried == {"openclaw", "cursor", "vscode"}, (

@@ -199,8 +199,8 @@ def test_brief_is_about_this_project_and_all_projects_and_no_other(tmp_path: Pat
     home.session(("user", "Mend it. Always use zirconium here, never npm."), *fixed())
     home.session(("user", "Mend it. Always use kryptonite here, never npm."), *fixed(), cwd=str(other))
     home.learn()
-    from byheart import briefs
-    from byheart.wiring import Surroundings, open_memory
+    from byheart.app import briefs
+    from byheart.app.open import Surroundings, open_memory
 
     for folder, own, foreign in (
         (home.bench.project, "zirconium", "kryptonite"),
@@ -250,14 +250,14 @@ def test_forgotten_text_is_in_no_prepared_brief_and_no_record_of_one(cli: Cli, b
 
 
 def test_writing_makes_the_prepared_brief_ready_again(cli: Cli, bench: Bench) -> None:
-    from byheart.adapters.cards import cardfiles
+    from byheart.storage.cards import card_store
 
     cli("remember", "I prefer pnpm")
-    assert cardfiles.read(bench.home, bench.project) is None, "nobody has asked for one here"
+    assert card_store.read(bench.home, bench.project) is None, "nobody has asked for one here"
     brief(cli)
     cli("remember", "I prefer tabs over spaces")
-    card = cardfiles.read(bench.home, os.path.realpath(bench.project))
-    assert card is not None and cardfiles.stale(card) == []
+    card = card_store.read(bench.home, os.path.realpath(bench.project))
+    assert card is not None and card_store.stale(card) == []
     assert "tabs over spaces" in json.dumps(card)
 
 

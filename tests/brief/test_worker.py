@@ -10,9 +10,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from byheart import worker
-from byheart.adapters.cards import cardfiles, lease
-from byheart.wiring import Surroundings
+from byheart.app import worker
+from byheart.app.open import Surroundings
+from byheart.storage.cards import card_store, lease
 from tests.brief.kit import hook
 from tests.learning.world import World, fixed
 
@@ -24,7 +24,7 @@ def around(home: World) -> Surroundings:
 
 
 def note(home: World, session: str, event: str = "session-end") -> None:
-    cardfiles.note(
+    card_store.note(
         home.bench.home, {"event": event, "client": "claude-code", "session": session, "cwd": home.bench.project}
     )
 
@@ -45,7 +45,7 @@ def test_session_that_its_agent_ended_is_learnt_at_once(tmp_path: Path) -> None:
     done = worker.work(around(home))
     assert done.learnt == [session] and done.noted == 1
     assert "zirconium" in home.text("memory_summary.md")
-    assert not cardfiles.has_notes(home.bench.home)
+    assert not card_store.has_notes(home.bench.home)
 
 
 def test_pause_is_no_end(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_what_was_briefed_counts_as_used_once(tmp_path: Path) -> None:
     worker.work(around(home))
     line = ["What the user asked for", "use zirconium", "memory://root#7", 9, f"said by the user ({session[:8]}#1)"]
     sent = {"session": "s", "client": "codex", "at": "2026-05-25T12:00:00Z", "told": [line]}
-    cardfiles.keep_sent(home.bench.home, "codex", "s", sent)
+    card_store.keep_sent(home.bench.home, "codex", "s", sent)
     for _ in range(2):
         worker.work(around(home))
     uses = [kept.written.uses for kept in home.door()._queue.extracts(home.door().shelf().project)]

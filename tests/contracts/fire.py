@@ -12,11 +12,11 @@ import signal
 import sys
 from datetime import UTC, datetime
 
-from byheart.adapters.files.disk import digest
 from byheart.domain.errors import ByheartError
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place
-from byheart.flows.journal import compact  # noqa: F401 - so that no child has to load it
+from byheart.journal import compact  # noqa: F401 - so that no child has to load it
+from byheart.storage.files.disk import digest
 from byheart.testing import Bench, Clock, SharedFiles
 
 NOW = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)

@@ -23,10 +23,10 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.files.containment import explained
 from byheart.domain.errors import ByheartError
 from byheart.domain.ports import Snapshot
 from byheart.domain.roots import Place
+from byheart.storage.files.containment import explained
 from byheart.testing import Bench, Clock, SharedFiles
 from tests.contracts.fire import FLAGS, NOW
 from tests.contracts.test_crashes import has_strace

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.dialects.journal import Journal, looks_like, row
 from byheart.domain.changes import Add, Drop, Replace, spliced
 from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Record
 from byheart.domain.values import replace
+from byheart.journal.format import Journal, looks_like, row
 from byheart.testing import Bench
 from tests.dialects.strategies import journal_files, journal_records, words
 from tests.dialects.test_properties import TODAY, is_subsequence, lines, save

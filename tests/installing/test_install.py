@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from byheart.agents import names
+from byheart.app.connecting import names
 from byheart.testing import Bench
 from tests.conftest import Cli
 

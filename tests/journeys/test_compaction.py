@@ -18,7 +18,7 @@ from byheart.domain.ports import Snapshot
 from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import replace
-from byheart.flows.journal import compact as flow
+from byheart.journal import compact as flow
 from byheart.testing import Bench, SharedFiles
 from tests.conftest import Cli
 from tests.journeys.test_seed_004 import CANARY, add, daily, journal, texts, with_settings

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from byheart.brief import collect
 from byheart.domain.errors import NothingFound
-from byheart.flows.brief import gathering
-from byheart.flows.learning import indexed
+from byheart.handbook import lines
 from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.learning.world import World, fixed
@@ -29,10 +29,10 @@ def told(world: World) -> list[tuple[str, str]]:
     """Every line that a brief could show, with its address."""
     own = world.door().shelf()
     sections = [
-        gathering.profile(own.desk),
-        gathering.rules(own.desk),
-        *gathering.handbook(own),
-        gathering.journal(own.desk),
+        collect.profile(own.desk),
+        collect.rules(own.desk),
+        *collect.handbook(own),
+        collect.journal(own.desk),
     ]
     return [(line.text, line.address) for section in sections for line in section.lines]
 
@@ -84,7 +84,7 @@ def test_address_names_its_line_or_none_after_more_was_learnt(tmp_path: Path) ->
     for text, address in before:
         if "memory://root#" not in address:
             continue
-        named = [hit for hit in indexed.learnt(own.desk, own.root) if f"#{hit.id}" in address]
+        named = [hit for hit in lines.learnt(own.desk, own.root) if f"#{hit.id}" in address]
         for hit in named:
             words = set(re.findall(r"\w{4,}", hit.record.text.casefold()))
             assert words & set(re.findall(r"\w{4,}", text.casefold())), (text, hit.record.text)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from byheart.app.open import place_of
 from byheart.domain.errors import BadInput, Conflict, NotUndoable, Refused, Unsafe, Unwanted
 from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.flows.asking import Request
+from byheart.notebooks.request import Request
 from byheart.testing import Bench
-from byheart.wiring import place_of
 from tests.conftest import Cli
 from tests.journeys.test_shared_behaviour import bytes_under
 
@@ -527,7 +527,7 @@ def test_folder_whose_name_is_not_utf8_works(bench: Bench, tmp_path: Path) -> No
     bench.trust(folder)
     with open(os.path.join(folder, "memories.md"), "w", encoding="utf-8") as stream:
         stream.write(block("    - {key: a.b, value: x}\n"))
-    from byheart.wiring import Surroundings, open_memory
+    from byheart.app.open import Surroundings, open_memory
 
     memory = open_memory(Surroundings(folder=folder, environment=bench.environment, clock=bench.clock)).memory
     memory.remember(Request(text="y", key="c.d"))
@@ -592,12 +592,12 @@ def test_noncharacters_are_written_so_that_they_read_back(bench: Bench) -> None:
 
 def test_change_that_would_harm_a_neighbour_is_refused(bench: Bench) -> None:
     """The last guard: whatever a dialect plans, a text in which another record differs is not written."""
-    from byheart.dialects.yaml_block import YamlBlock
     from byheart.domain.changes import Add
     from byheart.domain.errors import Unwritable
     from byheart.domain.records import Record
     from byheart.domain.roots import Place
-    from byheart.flows.commit import verify
+    from byheart.notebooks.commit import verify
+    from byheart.notebooks.formats.profile_yaml import YamlBlock
 
     dialect = YamlBlock()
     before = dialect.parse(block("    - {key: a.b, value: x}\n"))

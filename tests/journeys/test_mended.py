@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.embedders.endpoint import EndpointEmbedder
 from byheart.domain.errors import Refused
 from byheart.domain.recall import NoModel
-from byheart.flows.asking import Request
-from byheart.policies import alternatives, capture, remarks
+from byheart.language import alternatives, remarks
+from byheart.language.sentences import is_handed_over, sentences
+from byheart.notebooks import capture
+from byheart.notebooks.request import Request
+from byheart.storage.embedders.endpoint import EndpointEmbedder
 from byheart.testing import Bench
-from byheart.text.injected import parted
-from byheart.text.sentences import is_handed_over, sentences
+from byheart.text.client_text import parted
 from tests.brief.kit import context, hook
 from tests.conftest import Cli
 from tests.learning.world import World, fixed
@@ -42,7 +43,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize("text", SETTINGS)
 def test_switching_learning_on_keeps_what_a_settings_file_says(bench: Bench, text: str) -> None:
-    from byheart.beginning import switch_on
+    from byheart.app.onboarding import switch_on
 
     path = Path(bench.home, "config.toml")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +59,7 @@ def test_switching_learning_on_keeps_what_a_settings_file_says(bench: Bench, tex
     "text", ["learning.enabled = false\n", "learning = { enabled = false }\n", "[ learning ]\nenabled = false\n"]
 )
 def test_who_said_no_is_not_overruled_and_the_file_stays(bench: Bench, text: str) -> None:
-    from byheart.beginning import switch_on
+    from byheart.app.onboarding import switch_on
 
     path = Path(bench.home, "config.toml")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,12 +233,12 @@ def test_init_without_a_terminal_changes_nothing(bench: Bench, cli: Cli) -> None
 
 
 def test_init_that_is_stopped_leaves_no_agent_connected(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from byheart import agents, beginning
-    from byheart.wiring import Surroundings
+    from byheart.app import connecting, onboarding
+    from byheart.app.open import Surroundings
 
     for name in (".claude", ".codex", ".gemini"):
         Path(bench.folder, name).mkdir()
-    real = agents.install
+    real = connecting.install
     done: list[int] = []
 
     def stopped(*given: object, **more: object) -> object:
@@ -246,11 +247,11 @@ def test_init_that_is_stopped_leaves_no_agent_connected(bench: Bench, monkeypatc
         done.append(1)
         return real(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(agents, "install", stopped)
+    monkeypatch.setattr(connecting, "install", stopped)
     around = Surroundings(folder=bench.project, environment=bench.environment, clock=bench.clock)
     with pytest.raises(KeyboardInterrupt):
-        beginning.begin(around, connects=True, learns=False, progress=lambda *_: None)
-    assert agents.installed(bench.opened()) == []
+        onboarding.begin(around, connects=True, learns=False, progress=lambda *_: None)
+    assert connecting.installed(bench.opened()) == []
     assert not list(Path(bench.folder, ".claude").rglob("*"))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from byheart.dialects.journal import TEMPLATE
 from byheart.domain.errors import BadInput, Unsafe, Unwanted
 from byheart.domain.journal import SessionContext
 from byheart.domain.records import Record, Scope
+from byheart.journal.format import TEMPLATE
 from byheart.testing import Bench
 from tests.conftest import Cli
 
@@ -298,7 +298,7 @@ def test_context_keeps_to_its_cap_with_the_newest_and_the_weightiest_and_a_note(
 def test_context_of_a_very_long_journal_is_what_taking_all_of_it_apart_gives(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from byheart.policies import context as fitting
+    from byheart.journal import fitting
 
     dice = random.Random(5)
     rows = ["# MEMORY", "", "A line of prose from long ago."]

@@ -10,7 +10,7 @@ import pytest
 
 from byheart.domain.errors import Ambiguous, Conflict, NothingFound, NotUndoable, Unwanted
 from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.flows.asking import Request
+from byheart.notebooks.request import Request
 from byheart.testing import Bench
 from tests.conftest import Cli
 
@@ -312,7 +312,7 @@ def test_export_and_import_give_the_same_memories(bench: Bench, cli: Cli, tmp_pa
     out = tmp_path / "all.json"
     assert cli("export", "--out", str(out)).code == 0
     other = Bench(str(tmp_path / "other"))
-    from byheart.wiring import place_of
+    from byheart.app.open import place_of
 
     other.memory.import_(place_of(str(out), "/"))
     mine = sorted((hit.record.text, str(hit.record.value), hit.record.kind) for hit in bench.memory.list().hits)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart import config
+from byheart.app import config
 from byheart.testing import Bench
 from tests.brief.kit import context, hook
 from tests.conftest import Cli

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from byheart.domain.errors import BadSetting
-from byheart.policies.timing import cron, is_due, next_after
+from byheart.journal.schedule import cron, is_due, next_after
 from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.journeys.test_compaction import aged

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as some
 
-from byheart.dialects.handbook import citing, memory, raw, skills, summary
-from byheart.dialects.handbook.checking_files import check
-from byheart.dialects.handbook.phrases import bullet_line, bullet_of, one_line, said, signal_of
-from byheart.dialects.handbook.stems import STEM, short_id, stem
 from byheart.domain.handbook import Bullet, Extract, Outcome, Task, Thread, Written
-from byheart.learners.offline.consolidating import consolidated
+from byheart.handbook import citing, memory, raw, skills, summary
+from byheart.handbook.checking_files import check
+from byheart.handbook.phrases import bullet_line, bullet_of, one_line, said, signal_of
+from byheart.handbook.stems import STEM, short_id, stem
+from byheart.learning.consolidate.handbook import consolidated
 
 NOW = datetime(2026, 5, 1, 10, 30, tzinfo=UTC)
 # Everything that has a meaning in one of the formats, and characters that break lines or hide.

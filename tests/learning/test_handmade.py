@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.dialects.handbook.handmade import merged
+from byheart.handbook.handmade import merged
 from tests.learning.world import World, fixed
 
 
@@ -163,10 +163,10 @@ def test_rewrite_that_loses_much_without_a_session_gone_is_refused(
         )
     world.learn()
     before = world.text("MEMORY.md")
-    from byheart.flows.learning import consolidating
-    from byheart.learners.offline.consolidating import consolidated as real
+    from byheart.learning import consolidation
+    from byheart.learning.consolidate.handbook import consolidated as real
 
-    monkeypatch.setattr(consolidating, "consolidated", lambda every, *a, **k: real(every[:2], *a, **k))
+    monkeypatch.setattr(consolidation, "consolidated", lambda every, *a, **k: real(every[:2], *a, **k))
     world.session(("user", "Mend the roof."), *fixed("Error: roof"), began="2026-05-20T10:00:00")
     report = world.learn()
     assert "would shrink" in report.projects[0].refused
@@ -324,7 +324,7 @@ def test_lines_in_mechanical_files_become_notes_and_do_not_keep_a_removed_sessio
 def test_late_finisher_publishes_nothing(world: World) -> None:
     """Fails where whoever lost the work may still write."""
     from byheart.domain.errors import Conflict
-    from byheart.flows.learning.publishing import Edition, publish
+    from byheart.learning.publish import Edition, publish
 
     own = world.door().shelf()
     before = world.text("MEMORY.md")

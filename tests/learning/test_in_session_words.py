@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.errors import Ambiguous, NothingFound
-from byheart.policies import lasting
+from byheart.language import lasting
 from tests.learning.world import World, fixed
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from byheart.domain.sessions import Speaker, Turn
-from byheart.learners.offline.signals import default_of, signals
-from byheart.policies.lasting import judged
-from byheart.text.sentences import is_document, sentences
+from byheart.language.lasting import judged
+from byheart.language.sentences import is_document, sentences
+from byheart.learning.extract.signals import default_of, signals
 
 LASTING = """
 Always use pnpm in this repo, never npm.

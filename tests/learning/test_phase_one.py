@@ -8,7 +8,7 @@ import pytest
 
 from byheart.domain.handbook import Extract, Outcome
 from byheart.domain.sessions import How, Session, Speaker, Standing, Touch, Turn
-from byheart.learners.offline.extracting import learnt
+from byheart.learning.extract.session import learnt
 
 NOW = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
 SESSION = Session(

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.queue.sqlite import SqliteQueue
 from byheart.domain.handbook import Thread, Written
 from byheart.domain.learning import EXTRACT, Claim, Due, Job, JobState, Kept
+from byheart.storage.queue.sqlite import SqliteQueue
 from byheart.testing import Clock
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -221,7 +221,7 @@ def test_worker_in_another_process_counts_as_alive_until_it_is_killed(queue: Sql
     script = (
         "import sys,time\n"
         "from datetime import UTC,datetime\n"
-        "from byheart.adapters.queue.sqlite import SqliteQueue\n"
+        "from byheart.storage.queue.sqlite import SqliteQueue\n"
         "q=SqliteQueue(sys.argv[1], lambda: datetime.now(UTC), lambda: 1000.0)\n"
         "with q.working():\n"
         "    print(q.claim('extract','t1',600,3)[0].value, flush=True)\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.flows.learning.library import Wanted
+from byheart.learning.learning import Wanted
 from tests.learning.world import World, fixed
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ import pytest
 from byheart import prompts
 from byheart.domain.errors import BadSetting
 from byheart.domain.sessions import Which
-from byheart.learners.model import questions
+from byheart.learning.model import questions
 from tests.learning.world import PASSED, World, fixed
 
 TOKEN = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from scripts.transcripts import Story, write
 
+from byheart.app.machine import learning, sessions
+from byheart.app.open import Surroundings
 from byheart.domain.learning import LearnReport
-from byheart.flows.learning.library import Learning, Wanted
-from byheart.machine import learning, sessions
+from byheart.learning.learning import Learning, Wanted
 from byheart.testing import Bench
-from byheart.wiring import Surroundings
 
 PASSED = "48 passed in 2.10s"
 Event = tuple[object, ...]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from byheart.interfaces.mcp import catalogue
+from byheart.interfaces.mcp import schemas
 from byheart.testing import Bench
 from tests.mcp.test_official_client import served
 
@@ -33,10 +33,10 @@ def ask(method: str, id_: object = 1, **params: object) -> dict[str, object]:
 
 
 def test_list_of_tools_is_short() -> None:
-    assert len(json.dumps({"tools": catalogue.TOOLS})) < 8_000
-    assert len(catalogue.INSTRUCTIONS) < 1_500
-    assert {"remember", "forget", "from now on"} <= set(catalogue.INSTRUCTIONS.split("'")) | set(
-        catalogue.INSTRUCTIONS.lower().split()
+    assert len(json.dumps({"tools": schemas.TOOLS})) < 8_000
+    assert len(schemas.INSTRUCTIONS) < 1_500
+    assert {"remember", "forget", "from now on"} <= set(schemas.INSTRUCTIONS.split("'")) | set(
+        schemas.INSTRUCTIONS.lower().split()
     )
 
 
@@ -160,7 +160,15 @@ def test_first_answers_do_not_wait_for_memory(bench: Bench) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **bench.environment}, cwd=bench.project, check=True)  # fmt: skip
     loaded = set(done.stdout.split())
-    for heavy in ("byheart.wiring", "byheart.memory", "click", "yaml", "sqlite3", "asyncio", "byheart.domain.records"):
+    for heavy in (
+        "byheart.app.open",
+        "byheart.app.memory",
+        "click",
+        "yaml",
+        "sqlite3",
+        "asyncio",
+        "byheart.domain.records",
+    ):
         assert heavy not in loaded, heavy
 
 
@@ -203,8 +211,8 @@ def test_http_turns_strangers_away(bench: Bench) -> None:
 
 
 def test_folder_of_notes_by_its_six_commands(bench: Bench) -> None:
+    from byheart.app.memory_folder import memory_folder
     from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused, Unsafe
-    from byheart.memory_folder import memory_folder
 
     notes = memory_folder(bench.project, bench.environment)
     assert "(nothing)" in notes.execute({"command": "view", "path": "/memories"})
@@ -241,8 +249,8 @@ def test_folder_of_notes_by_its_six_commands(bench: Bench) -> None:
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/memories/../x", "/memories/..", "memories/x", "/memories/%2e%2e/x", "/memories/.git/x", "/memoriesx", "/memories/a\x00b", "/memories/a\\..\\b", "/memories/" + "d/" * 9 + "x", "//memories/x", ""])  # fmt: skip
 def test_path_outside_the_folder_of_notes(bench: Bench, path: str) -> None:
+    from byheart.app.memory_folder import memory_folder
     from byheart.domain.errors import ByheartError
-    from byheart.memory_folder import memory_folder
 
     notes = memory_folder(bench.project, bench.environment)
     with pytest.raises(ByheartError):
@@ -250,8 +258,8 @@ def test_path_outside_the_folder_of_notes(bench: Bench, path: str) -> None:
 
 
 def test_link_in_the_folder_of_notes_is_not_followed(bench: Bench, tmp_path: Path) -> None:
+    from byheart.app.memory_folder import memory_folder
     from byheart.domain.errors import ByheartError
-    from byheart.memory_folder import memory_folder
 
     notes = memory_folder(bench.project, bench.environment)
     notes.execute({"command": "create", "path": "/memories/a.md", "file_text": "x"})
@@ -270,8 +278,8 @@ def test_link_in_the_folder_of_notes_is_not_followed(bench: Bench, tmp_path: Pat
 
 
 def test_secret_is_neither_a_name_nor_shown(bench: Bench) -> None:
+    from byheart.app.memory_folder import memory_folder
     from byheart.domain.errors import ByheartError
-    from byheart.memory_folder import memory_folder
 
     token = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"
     notes = memory_folder(bench.project, bench.environment)

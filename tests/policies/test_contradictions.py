@@ -6,7 +6,7 @@ import pytest
 
 from byheart.domain.journal import Origin
 from byheart.domain.records import Placed, Record
-from byheart.policies.integrity import contradictions, troubles
+from byheart.journal.integrity import contradictions, troubles
 from byheart.testing import Bench, Clock
 from tests.policies.generated import generated
 

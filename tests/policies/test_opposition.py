@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.domain.records import Kind, Placed, Record
-from byheart.policies import opposition
+from byheart.language import opposition
 
 TRIPLES = st.tuples(
     st.sampled_from(["user", "tests", "npm", "pnpm"]),

@@ -7,11 +7,11 @@ import os
 import sys
 from pathlib import Path
 
+from byheart.app.machine import sessions
+from byheart.app.open import Surroundings
 from byheart.domain.sessions import Which
-from byheart.flows.asking import Request
-from byheart.machine import sessions
+from byheart.notebooks.request import Request
 from byheart.testing import Bench
-from byheart.wiring import Surroundings
 
 LETTERS = "bcdfghjklmnpqrstvwxz"
 

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from byheart.app.memory import Memory
 from byheart.domain.records import Scope
-from byheart.flows.caching import Cache
-from byheart.memory import Memory
+from byheart.search.cache import Cache
 from byheart.testing import Bench
 from tests.conftest import Cli
 

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.adapters.embedders import onnxfile
-from byheart.adapters.embedders.builtin import BuiltinEmbedder, BuiltinReranker
-from byheart.adapters.embedders.endpoint import EndpointEmbedder
-from byheart.adapters.embedders.hashed import HashedEmbedder
-from byheart.adapters.embedders.registry import Choice, embedder
-from byheart.adapters.embedders.shipped import EMBEDDER, source
-from byheart.adapters.embedders.static import StaticEmbedder
-from byheart.adapters.embedders.weights import installed, loaded
 from byheart.domain.recall import NoModel
+from byheart.storage.embedders import onnxfile
+from byheart.storage.embedders.builtin import BuiltinEmbedder, BuiltinReranker
+from byheart.storage.embedders.endpoint import EndpointEmbedder
+from byheart.storage.embedders.hashed import HashedEmbedder
+from byheart.storage.embedders.registry import Choice, embedder
+from byheart.storage.embedders.shipped import EMBEDDER, source
+from byheart.storage.embedders.static import StaticEmbedder
+from byheart.storage.embedders.weights import installed, loaded
 
 
 def cosine(one: bytes, other: bytes) -> float:

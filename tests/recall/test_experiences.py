@@ -11,9 +11,9 @@ import pytest
 from byheart.domain.errors import Unreadable, Unwanted
 from byheart.domain.experiences import Learnt
 from byheart.domain.records import Scope
-from byheart.flows.asking import Request
+from byheart.notebooks.request import Request
 from byheart.testing import Bench
-from byheart.text.hashing import hashed
+from byheart.text.sha1_vectors import hashed
 from tests.conftest import Cli
 
 ON = ("journal.experience_store_enabled=true",)

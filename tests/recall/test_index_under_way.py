@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from byheart.app.machine import sessions
+from byheart.app.open import Surroundings
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Which
-from byheart.flows.asking import Request
-from byheart.machine import sessions
+from byheart.notebooks.request import Request
 from byheart.testing import Bench
-from byheart.wiring import Surroundings
 from tests.recall.index_crowd import word
 
 CROWD = Path(__file__).with_name("index_crowd.py")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.adapters.index.schema import TOKENS
+from byheart.storage.index.schema import TOKENS
 from byheart.text.questions import humps, question, spelled
 from byheart.text.timewords import hint
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from byheart.app.memory import Memory
 from byheart.domain.records import Scope
-from byheart.memory import Memory
 from byheart.testing import Bench
 from tests.conftest import Cli
 
@@ -163,7 +163,7 @@ def test_another_projects_records_are_not_found(tmp_path: Path) -> None:
     other.clock.move(days=1)
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".git").mkdir(parents=True)
-    from byheart.wiring import Surroundings, open_memory
+    from byheart.app.open import Surroundings, open_memory
 
     around = Surroundings(folder=str(elsewhere), environment=bench.environment, clock=bench.clock)
     assert not open_memory(around).memory.recall("pnpm").hits

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.scanners.scanner import RuleScanner
+from byheart.app.open import Surroundings, open_memory
 from byheart.domain.errors import ByheartError
 from byheart.domain.results import Finding
-from byheart.flows.asking import Request
+from byheart.notebooks.request import Request
+from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench
 from byheart.text.questions import question
-from byheart.wiring import Surroundings, open_memory
 from tests.conftest import Cli
 
 WORDS = ("recall.embedder=none",)

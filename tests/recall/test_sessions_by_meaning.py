@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.embedders.builtin import BuiltinEmbedder
 from byheart.domain.sessions import Which
-from byheart.flows.minds import Minds
-from byheart.flows.sessions import searching
-from byheart.flows.sessions.refresh import Shelf, refresh
-from byheart.policies import recalling
+from byheart.search import rank_turns
+from byheart.search.models import Minds
+from byheart.sessions import search
+from byheart.sessions.refresh import Shelf, refresh
+from byheart.storage.embedders.builtin import BuiltinEmbedder
 from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.sources.test_refresh import shelf
@@ -67,34 +67,34 @@ def held(tmp_path: Path) -> Shelf:
 
 
 def best(held: Shelf, minds: Minds, asked: str) -> str | None:
-    found = searching.search(held, minds, asked, Which(), 5, NOW)
+    found = search.search(held, minds, asked, Which(), 5, NOW)
     return found[0].session.id if found else None
 
 
 def test_other_words_find_the_session_once_it_has_vectors(held: Shelf, minds: Minds) -> None:
     asked = "users are logged off unexpectedly"
     assert best(held, Minds(), asked) is None
-    assert searching.embed(held, minds, 60) == 0
+    assert search.embed(held, minds, 60) == 0
     assert best(held, minds, asked) == "logins"
     assert best(held, minds, "baking alarm is delayed") == "bread"
     assert not held.index.is_unembedded(minds.embedder.id if minds.embedder else "")
 
 
 def test_a_turn_that_goes_takes_its_vector_along(held: Shelf, minds: Minds, tmp_path: Path) -> None:
-    searching.embed(held, minds, 60)
+    search.embed(held, minds, 60)
     write(tmp_path, "logins", said(9, "user", "Nothing but the weather", "2026-03-03"))
     refresh(held)
-    found = searching.ranked(held, minds, "users are logged off unexpectedly", Which(), NOW)
+    found = search.ranked(held, minds, "users are logged off unexpectedly", Which(), NOW)
     assert all("accounts" not in each.candidate.turn.text for each in found)
-    assert searching.embed(held, minds, 60) == 0
+    assert search.embed(held, minds, 60) == 0
     assert best(held, minds, "is it raining outside") == "logins"
 
 
 def test_time_and_speaker_are_hints(held: Shelf, minds: Minds) -> None:
-    searching.embed(held, minds, 60)
+    search.embed(held, minds, 60)
     for asked, wanted in (("too early or too late in March", "logins"), ("too early or too late in May", "bread")):
         assert best(held, minds, asked) == wanted
-    found = searching.ranked(held, minds, "what did I say about the timer", Which(), NOW)
+    found = search.ranked(held, minds, "what did I say about the timer", Which(), NOW)
     assert found[0].candidate.turn.speaker == "user"
 
 
@@ -113,14 +113,14 @@ def test_without_a_model_the_command_says_so(cli: Cli) -> None:
 
 
 def test_a_close_reading_moves_sessions_too(held: Shelf) -> None:
-    found = searching.ranked(held, Minds(), "too early or too late", Which(), NOW)
-    before = recalling.grouped(found)
+    found = search.ranked(held, Minds(), "too early or too late", Which(), NOW)
+    before = rank_turns.grouped(found)
     assert len(before) == 2
     # A reader who likes just what came last.
     read = [float(place) for place in range(len(found))]
-    after = recalling.grouped(recalling.reranked(found, read, 1.0))
+    after = rank_turns.grouped(rank_turns.reranked(found, read, 1.0))
     assert after[0].turns[0].candidate.turn.text == found[-1].candidate.turn.text
-    assert recalling.reranked(found, read, 0.0)[0].score == pytest.approx(found[0].score)
+    assert rank_turns.reranked(found, read, 0.0)[0].score == pytest.approx(found[0].score)
 
 
 def test_a_file_that_is_asked_for_brings_up_who_worked_on_it(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_file_that_is_asked_for_brings_up_who_worked_on_it(tmp_path: Path) -> 
     held = shelf(tmp_path, tmp_path / "index.db")
     refresh(held)
     for asked in ("what happened to src/turnstile.py", "turnstile.py:12", r"C:\r\src\turnstile.py"):
-        found = searching.search(held, Minds(), asked, Which(), 3, NOW)
+        found = search.search(held, Minds(), asked, Which(), 3, NOW)
         assert found[0].session.id == "gate", asked
         assert "file" in found[0].turns[0].factors
 

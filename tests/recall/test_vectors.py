@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.adapters.index import vectors
-from byheart.adapters.index.notebook import NotebookIndex
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
+from byheart.storage.index import vectors
+from byheart.storage.index.notebook_rows import NotebookIndex
 from byheart.text.questions import question
 
 WIDTH = 64

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart import config
+from byheart.app import config
 from byheart.interfaces.cli.group import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,11 +132,11 @@ def test_readme_shows_the_two_commands_and_links_that_resolve() -> None:
 
 
 def test_every_agent_and_every_variable_that_moves_it_is_in_the_docs() -> None:
-    from byheart.adapters.sources.registry import AGENTS
+    from byheart.agents.reading.registry import AGENTS
 
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert rows == set(AGENTS)
-    places = (ROOT / "src/byheart/adapters/sources/places.py").read_text(encoding="utf-8")
+    places = (ROOT / "src/byheart/agents/reading/locations.py").read_text(encoding="utf-8")
     variables = set(re.findall(r'"([A-Z]+_[A-Z_]+)"', places))
     assert [name for name in sorted(variables) if f"`{name}`" not in page] == []

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from byheart.adapters.sources.places import Machine
-from byheart.adapters.sources.registry import FolderSource, sources
+from byheart.agents.reading.locations import Machine
+from byheart.agents.reading.registry import FolderSource, sources
 from byheart.domain.sessions import (
     Answered,
     Began,
@@ -23,7 +23,7 @@ from byheart.domain.sessions import (
     Turn,
 )
 from byheart.domain.values import dataclass, field, fields, replace
-from byheart.flows.sessions.refresh import joined_output
+from byheart.sessions.refresh import joined_output
 
 HOMES = Path(__file__).with_name("homes")
 NAMES = sorted(path.name for path in HOMES.iterdir())

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.sessions import Which
-from byheart.flows.sessions.library import Sessions
-from byheart.flows.sessions.refresh import refresh
-from byheart.policies import commands, errors, remarks
+from byheart.language import remarks
+from byheart.sessions.facts import commands, errors
+from byheart.sessions.refresh import refresh
+from byheart.sessions.sessions import Sessions
 from tests.sources.excerpts import Step, claude, codex
 from tests.sources.test_refresh import shelf
 

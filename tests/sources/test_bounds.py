@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from byheart.adapters.sources import lines, packed, stores
-from byheart.adapters.sources.reading import LineReading
-from byheart.adapters.sources.registry import reading
-from byheart.adapters.sources.scribe import Scribe
+from byheart.agents.reading import lines, stores, zstd
+from byheart.agents.reading.registry import reading
+from byheart.agents.reading.source import LineReading
+from byheart.agents.reading.turn_builder import Scribe
 from byheart.domain.sessions import Caps, Found, Mark, Reading, Session, SessionSource, Speaker, Tally
-from byheart.flows.sessions.refresh import refresh
-from byheart.text.injected import parted
+from byheart.sessions.refresh import refresh
+from byheart.text.client_text import parted
 from tests.sources.homes import home, taken
 from tests.sources.test_hostile import GOOD, STORES, found, read, source
 from tests.sources.test_refresh import shelf
@@ -101,8 +101,8 @@ def test_a_packed_file_that_asks_for_a_gigabyte_gets_none(tmp_path: Path) -> Non
         path.write_bytes(frame(window, good))
         told, tally = read("codex", path)
         assert (told, tally.skipped["broken compression"]) == (texts, int(not texts))
-        assert (packed.inflated(frame(window, good), 10_000) is not None) == bool(texts)
-    assert packed.inflated(frame(20, b"x" * 500), 100) is None
+        assert (zstd.inflated(frame(window, good), 10_000) is not None) == bool(texts)
+    assert zstd.inflated(frame(20, b"x" * 500), 100) is None
 
 
 def test_a_store_that_takes_too_many_steps_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.sources import reading as reading_module
+from byheart.agents.reading import source as reading_module
 from byheart.domain.sessions import Found, SessionSource, Turn
-from byheart.flows.sessions.refresh import cleaned
-from byheart.policies import commands, errors, remarks
+from byheart.language import remarks
+from byheart.sessions.facts import commands, errors
+from byheart.sessions.refresh import cleaned
+from byheart.storage.scanners.scanner import RuleScanner
 from tests.sources.homes import NAMES, every_transcript, home, taken
 
 SCANNER = RuleScanner()

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.sources.registry import reading
-from byheart.adapters.sources.tools import changed_by, touches_of
+from byheart.agents.reading.registry import reading
+from byheart.agents.reading.tools import changed_by, touches_of
 from byheart.domain.errors import Unnatural
 from byheart.domain.sessions import Caps, Found, How, Touch, Which
-from byheart.flows.sessions.refresh import cleaned, refresh
-from byheart.policies import commands, errors
+from byheart.sessions.facts import commands, errors
+from byheart.sessions.refresh import cleaned, refresh
+from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench
-from byheart.text.injected import parted
+from byheart.text.client_text import parted
 from tests.conftest import Cli
 from tests.sources.excerpts import claude, codex
 from tests.sources.homes import Read, home, store, taken

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from byheart.adapters.sources.places import Machine
-from byheart.adapters.sources.registry import FolderSource, Source, reading
+from byheart.agents.reading.locations import Machine
+from byheart.agents.reading.registry import FolderSource, Source, reading
 from byheart.domain.sessions import Caps, Found, Tally
 from tests.sources.homes import NAMES, every_transcript, file_tally, home, taken
 
@@ -160,7 +160,7 @@ def measured(script: str, *arguments: str) -> tuple[dict[str, int], float]:
 
 
 READ = """
-from byheart.adapters.sources.registry import reading
+from byheart.agents.reading.registry import reading
 from byheart.domain.sessions import Caps, Found
 passed = reading(Found(agent=sys.argv[1], path=sys.argv[2], size=1, modified=1), None, Caps())
 turns = sum(1 for event in passed)

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.index.schema import VERSION
-from byheart.adapters.index.sqlite import SqliteIndex
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.sources.registry import reading
+from byheart.agents.reading.registry import reading
 from byheart.domain.errors import Unreadable, Unwritable
 from byheart.domain.sessions import Caps, Event, Found, SessionSource, Which
-from byheart.flows.sessions.refresh import Shelf, refresh
+from byheart.sessions.refresh import Shelf, refresh
+from byheart.storage.index.schema import VERSION
+from byheart.storage.index.sqlite import SqliteIndex
+from byheart.storage.scanners.scanner import RuleScanner
 from byheart.text.questions import question
 from tests.sources.excerpts import claude, codex
 from tests.sources.homes import NAMES, all_sources, every_transcript, home, taken
@@ -220,7 +220,7 @@ REFRESH = """
 import sys
 from pathlib import Path
 from tests.sources.test_refresh import shelf
-from byheart.flows.sessions.refresh import refresh
+from byheart.sessions.refresh import refresh
 for _ in range(3):
     refresh(shelf(Path(sys.argv[1]), Path(sys.argv[2])))
 """
@@ -304,7 +304,7 @@ def test_while_another_process_writes_the_index_answers_from_what_it_has(
     index = tmp_path / "index.db"
     refresh(shelf(tmp_path, index))
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000002", [("user", "Bake more.")])
-    monkeypatch.setattr("byheart.adapters.index.schema._PATIENCE", 0.1)
+    monkeypatch.setattr("byheart.storage.index.schema._PATIENCE", 0.1)
     holder = sqlite3.connect(index, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     held = shelf(tmp_path, index)

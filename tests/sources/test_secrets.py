@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.flows.sessions.refresh import cleaned, refresh
+from byheart.sessions.refresh import cleaned, refresh
+from byheart.storage.scanners.scanner import RuleScanner
 from tests.conftest import Cli
 from tests.sources.homes import NAMES, home
 from tests.sources.test_refresh import shelf, wal

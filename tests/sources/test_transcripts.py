@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.adapters.sources.registry import AGENTS
+from byheart.agents.reading.registry import AGENTS
 from byheart.interfaces.transcripts import turn_lines
 from tests.sources.homes import NAMES, every_transcript, home, taken
 

@@ -22,7 +22,7 @@ from typing import Any
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
 from byheart.domain.roots import Place
-from byheart.policies import recollecting
+from byheart.search import rank_records
 from byheart.text.questions import STOP_WORDS, question
 from byheart.text.timewords import hint
 
@@ -79,7 +79,7 @@ def _filled(size: int, folder: str) -> dict[str, Any]:
     """One index of so many records, each with a vector."""
     import numpy as np
 
-    from byheart.adapters.index.notebook import NotebookIndex
+    from byheart.storage.index.notebook_rows import NotebookIndex
 
     made = Made(1)
     index = NotebookIndex(os.path.join(folder, "index.db"))
@@ -104,7 +104,7 @@ def _searched(size: int, folder: str) -> dict[str, Any]:
     """Searching it, after a first question has read the vectors."""
     import numpy as np
 
-    from byheart.adapters.index.notebook import NotebookIndex
+    from byheart.storage.index.notebook_rows import NotebookIndex
 
     made = Made(1)
     made.dice.seed(size)
@@ -146,7 +146,7 @@ def _taken(index: Any, asked: str, pages: Sequence[str], meaning: Meaning | None
     terms = question(asked)
     with index.reading():
         found = index.recollected(terms, pages, meaning)
-        verdict = recollecting.judged(terms, hint(asked, today), found, today, meaning.scale if meaning else None)
+        verdict = rank_records.judged(terms, hint(asked, today), found, today, meaning.scale if meaning else None)
         index.items([each.candidate.row for each in verdict.found[:10]])
     return time.perf_counter() - start
 
@@ -157,7 +157,7 @@ def _at(values: Sequence[float], share: float) -> float:
 
 def _commanded(size: int, folder: str) -> dict[str, Any]:
     """`byheart recall` from its start, and adding a record to a journal of so many until it can be found by its meaning."""
-    from byheart.wiring import Surroundings, open_memory
+    from byheart.app.open import Surroundings, open_memory
 
     made, project, home = Made(2), os.path.join(folder, "project"), os.path.join(folder, "home")
     os.makedirs(project)

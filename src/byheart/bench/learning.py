@@ -17,17 +17,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from byheart.adapters.index.sqlite import SqliteIndex
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.sources.registry import FolderSource
+from byheart.agents.reading.registry import FolderSource
 from byheart.domain.errors import BadInput
 from byheart.domain.sessions import Caps, Which
-from byheart.flows.minds import Minds
-from byheart.flows.sessions.refresh import Shelf, refresh
-from byheart.learners.offline.extracting import learnt
-from byheart.policies import lasting
-from byheart.text.likeness import content_words
-from byheart.text.sentences import is_document, sentences
+from byheart.language import lasting
+from byheart.language.sentences import is_document, sentences
+from byheart.learning.extract.session import learnt
+from byheart.search.models import Minds
+from byheart.sessions.refresh import Shelf, refresh
+from byheart.storage.index.sqlite import SqliteIndex
+from byheart.storage.scanners.scanner import RuleScanner
+from byheart.text.similarity import content_words
 
 DEFINITIONS = {
     "token F1": "of an item of a reference summary and the line of the extract that is most like it, by their words without "
@@ -248,8 +248,8 @@ def _copied(path: str, folder: str, number: int) -> None:
 
 
 def _put(path: str, text: str) -> None:
-    from byheart.adapters.files.disk import DiskFiles
     from byheart.domain.roots import Place
+    from byheart.storage.files.disk import DiskFiles
 
     DiskFiles(file_bytes=1_000_000_000).write(Place(os.path.dirname(path), os.path.basename(path)), text, "")
 

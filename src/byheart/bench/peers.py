@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from byheart.domain.errors import BadInput
 from byheart.domain.sessions import Speaker, Which
-from byheart.flows.minds import Minds
-from byheart.flows.sessions.refresh import Shelf
+from byheart.search.models import Minds
+from byheart.sessions.refresh import Shelf
 from byheart.text.questions import question
 
 _AT_ONCE = 200

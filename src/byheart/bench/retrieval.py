@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from byheart.adapters.index.sqlite import SqliteIndex
-from byheart.adapters.scanners.scanner import RuleScanner
-from byheart.adapters.sources.registry import FolderSource
+from byheart.agents.reading.registry import FolderSource
 from byheart.bench.peers import PEERS, Peer, documents
 from byheart.bench.sets import Asked, Corpus, Given, agent_sessions, locomo, longmemeval
 from byheart.domain.errors import BadInput
 from byheart.domain.recall import Embedder
 from byheart.domain.sessions import Caps, Which
 from byheart.domain.values import dataclass, field, fields
-from byheart.flows.minds import Minds
-from byheart.flows.sessions import searching
-from byheart.flows.sessions.refresh import Shelf, refresh
-from byheart.policies import recalling
+from byheart.search import rank_turns
+from byheart.search.models import Minds
+from byheart.sessions import search
+from byheart.sessions.refresh import Shelf, refresh
+from byheart.storage.index.sqlite import SqliteIndex
+from byheart.storage.scanners.scanner import RuleScanner
 
 MODES = ("words", "meaning", "both", "deep")
 SETS = ("locomo", "longmemeval", "agent-sessions")
@@ -91,7 +91,7 @@ def measured(
                 thinking = Minds((lambda: embedder) if embedder else None, lambda: minds.reranker)  # type: ignore[arg-type, return-value]
                 if any(mode != "words" for mode in modes):
                     progress(f"{corpus.name}: vectors")
-                    searching.embed(shelf, thinking, math.inf)
+                    search.embed(shelf, thinking, math.inf)
                 for mode in modes:
                     if mode != "words" and embedder is None:
                         continue
@@ -146,11 +146,11 @@ def _asked(shelf: Shelf, minds: Minds, corpus: Corpus, mode: str, most: int | No
         # The question's own vector is made beforehand; it takes the same time in every mode but words.
         thinking.meaning(asked.text)
         start = time.perf_counter()
-        found = searching.ranked(shelf, thinking, asked.text, Which(), now, deep=mode == "deep")
+        found = search.ranked(shelf, thinking, asked.text, Which(), now, deep=mode == "deep")
         if mode == "meaning":
             found.sort(key=lambda each: each.candidate.cosine or -1.0, reverse=True)
-            found = [recalling.Judged(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found]
-        groups = recalling.grouped(found)
+            found = [rank_turns.Judged(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found]
+        groups = rank_turns.grouped(found)
         taken = time.perf_counter() - start
         names = [f"{each.candidate.session.id}#{each.candidate.turn.number}" for each in found[:10]]
         order = list(dict.fromkeys(group.turns[0].candidate.session.id for group in groups))

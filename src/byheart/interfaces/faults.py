@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 def told(error: ByheartError, *, as_object: bool) -> int:
     """Say on stderr what went wrong, as a sentence or as JSON; the exit code. What a person typed is quoted, so it is
     looked through for secrets first."""
-    from byheart.wiring import redacted
+    from byheart.app.open import redacted
 
     message = redacted(str(error))
     if as_object:

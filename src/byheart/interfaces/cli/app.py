@@ -7,7 +7,7 @@ import os
 import sys
 
 from byheart.domain.errors import ByheartError
-from byheart.interfaces.cli import frame, plain
+from byheart.interfaces.cli import common, fast_argv
 
 
 def run(arguments: list[str]) -> int:
@@ -16,12 +16,12 @@ def run(arguments: list[str]) -> int:
         # A terminal that cannot show a character must not make a command fail that has done its work.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    frame.call.begin()
+    common.call.begin()
     try:
         try:
             outcome = _outcome(arguments)
         finally:
-            frame.call.end()
+            common.call.end()
         sys.stdout.flush()
         return outcome
     except ByheartError as error:
@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _outcome(arguments: list[str]) -> int:
-    command = plain.command_in(arguments)
+    command = fast_argv.command_in(arguments)
     if command is not None:
         return command()
     # What reads every spelling, and helps with those that are wrong, takes as long to load as a plain command takes in all.

@@ -7,11 +7,11 @@ from importlib import import_module
 
 import click
 
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import common
 
 # name → module, in the order help shows them.
 COMMANDS = {
-    "init": "beginning",
+    "init": "onboarding",
     "install": "connecting",
     "uninstall": "connecting",
     "status": "connecting",
@@ -21,20 +21,20 @@ COMMANDS = {
     "brief": "briefing",
     "mcp": "serving",
     "why": "briefing",
-    "remember": "writing",
-    "recall": "looking",
-    "forget": "writing",
-    "confirm": "writing",
-    "show": "looking",
-    "list": "looking",
-    "profile": "looking",
-    "rules": "looking",
-    "settings": "writing",
-    "log": "looking",
-    "undo": "writing",
-    "import": "exchanging",
-    "export": "exchanging",
-    "convert": "exchanging",
+    "remember": "remember",
+    "recall": "show",
+    "forget": "remember",
+    "confirm": "remember",
+    "show": "show",
+    "list": "show",
+    "profile": "show",
+    "rules": "show",
+    "settings": "remember",
+    "log": "show",
+    "undo": "remember",
+    "import": "exchange",
+    "export": "exchange",
+    "convert": "exchange",
     "journal": "journal",
     "experiences": "experiences",
     "learn": "learning",
@@ -49,10 +49,10 @@ COMMANDS = {
     "model": "model",
     "bench": "bench",
     "schedule": "scheduling",
-    "check": "keeping",
-    "doctor": "keeping",
-    "completion": "keeping",
-    "version": "keeping",
+    "check": "check",
+    "doctor": "check",
+    "completion": "check",
+    "version": "check",
 }
 _ATTRIBUTES = {"import": "import_", "list": "list_"}
 
@@ -88,7 +88,7 @@ def byheart(flags: tuple[str, ...], folder: str | None) -> None:
       byheart remember "never run build repeatedly because it is heavy"
       byheart recall build
     """
-    frame.call.flags, frame.call.folder = flags, folder
+    common.call.flags, common.call.folder = flags, folder
 
 
 def run(arguments: list[str]) -> int:
@@ -103,7 +103,7 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.Abort:
-        frame.note("byheart: stopped; nothing was changed")
+        common.note("byheart: stopped; nothing was changed")
         return 130
     except click.ClickException as error:
         error.show()

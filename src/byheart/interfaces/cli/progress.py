@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from byheart.flows.sessions.refresh import Progress
+    from byheart.sessions.refresh import Progress
 
 _WIDTH = 30
 # What is over sooner than this needs no bar, and more often than this nobody sees it.

@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from byheart.interfaces.hooks.fast import Call
+    from byheart.interfaces.hooks.hook import Call
 
 
 def run(call: Call, arguments: list[str]) -> None:
@@ -19,6 +19,6 @@ def run(call: Call, arguments: list[str]) -> None:
         os.posix_spawn(sys.executable, words, environment, file_actions=silent, setsid=True)
     except (OSError, NotImplementedError):
         # Some systems cannot start a process with a session of its own in one go.
-        from byheart.adapters import background
+        from byheart.storage import background
 
         background.start(arguments, environment)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.interfaces.faults import guarded
 from byheart.interfaces.mcp import protocol
-from byheart.interfaces.mcp.doing import MemoryTools
+from byheart.interfaces.mcp.tools import MemoryTools
 
 if TYPE_CHECKING:
     from byheart.interfaces.mcp.protocol import Message

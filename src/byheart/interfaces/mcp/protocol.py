@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from byheart import __version__
-from byheart.interfaces.mcp import catalogue
+from byheart.interfaces.mcp import schemas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,28 +121,28 @@ def _result(method: str, params: Message, doing: Doing | None) -> Message:
                 "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
                 "capabilities": _CAPABILITIES,
                 "serverInfo": _SERVER,
-                "instructions": catalogue.INSTRUCTIONS,
+                "instructions": schemas.INSTRUCTIONS,
             }
         case "server/discover":
             return {
                 "supportedVersions": [MODERN, *HANDSHAKE],
                 "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
-                "instructions": catalogue.INSTRUCTIONS,
+                "instructions": schemas.INSTRUCTIONS,
             }
         case "ping" | "logging/setLevel":
             return {}
         case "tools/list":
-            return {"tools": catalogue.TOOLS}
+            return {"tools": schemas.TOOLS}
         case "resources/templates/list":
-            return {"resourceTemplates": catalogue.TEMPLATES}
+            return {"resourceTemplates": schemas.TEMPLATES}
         case "prompts/list":
-            return {"prompts": catalogue.PROMPTS}
+            return {"prompts": schemas.PROMPTS}
     if doing is not None:
         match method:
             case "tools/call":
                 return _called(params, doing)
             case "resources/list":
-                return {"resources": [*catalogue.RESOURCES, *(_skill(name) for name in doing.skills())]}
+                return {"resources": [*schemas.RESOURCES, *(_skill(name) for name in doing.skills())]}
             case "resources/read":
                 return _read(params, doing)
             case "prompts/get":
@@ -161,9 +161,9 @@ def _skill(name: str) -> Message:
 
 def _called(params: Message, doing: Doing) -> Message:
     name, given = params.get("name"), params.get("arguments") or {}
-    tool = next((each for each in catalogue.TOOLS if each["name"] == name), None)
+    tool = next((each for each in schemas.TOOLS if each["name"] == name), None)
     if tool is None:
-        known = ", ".join(each["name"] for each in catalogue.TOOLS)
+        known = ", ".join(each["name"] for each in schemas.TOOLS)
         raise Fault(INVALID_PARAMS, f"there is no tool {name!r}; there are {known}")
     problem = _unfit(tool["inputSchema"], given)
     if problem:
@@ -182,7 +182,7 @@ def _called(params: Message, doing: Doing) -> Message:
 
 def _spoken(fault: Exception) -> str:
     """What went wrong, without the secret that may have been the reason."""
-    from byheart.wiring import redacted
+    from byheart.app.open import redacted
 
     return redacted(str(fault))
 
@@ -230,9 +230,9 @@ def _read(params: Message, doing: Doing) -> Message:
 
 def _prompt(params: Message, doing: Doing) -> Message:
     name, given = params.get("name"), params.get("arguments") or {}
-    known = next((each for each in catalogue.PROMPTS if each["name"] == name), None)
+    known = next((each for each in schemas.PROMPTS if each["name"] == name), None)
     if known is None or not isinstance(given, dict):
-        raise Fault(INVALID_PARAMS, f"there is no prompt {name!r}; there are {', '.join(each['name'] for each in catalogue.PROMPTS)}")  # fmt: skip
+        raise Fault(INVALID_PARAMS, f"there is no prompt {name!r}; there are {', '.join(each['name'] for each in schemas.PROMPTS)}")  # fmt: skip
     for argument in known["arguments"]:
         if argument["required"] and not str(given.get(argument["name"], "")).strip():
             raise Fault(INVALID_PARAMS, f"the argument {argument['name']!r} is missing")

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from byheart.interfaces.mcp.doing import MemoryTools
     from byheart.interfaces.mcp.protocol import Message
+    from byheart.interfaces.mcp.tools import MemoryTools
 
 _LARGEST = 8_000_000
 # How long a first call waits for the client to say where it is, in seconds.
@@ -105,7 +105,7 @@ class Session:
         roots = result.get("roots") if isinstance(result, dict) else None
         named = [each.get("uri") for each in roots if isinstance(each, dict)] if isinstance(roots, list) else []
         if named:
-            from byheart.interfaces.mcp.doing import folder_of
+            from byheart.interfaces.mcp.tools import folder_of
 
             folder = folder_of([each for each in named if isinstance(each, str)], os.getcwd())
             with self._there:
@@ -141,7 +141,7 @@ class Session:
         return guarded(lambda: protocol.answer(message, self._made()), lambda text: protocol.error(id_, protocol.INTERNAL, text))  # fmt: skip
 
     def _made(self) -> MemoryTools:
-        from byheart.interfaces.mcp.doing import MemoryTools
+        from byheart.interfaces.mcp.tools import MemoryTools
 
         with self._there:
             folder, tools = self._folder, self._tools

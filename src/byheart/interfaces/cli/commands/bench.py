@@ -8,19 +8,19 @@ from typing import Any
 
 import click
 
+from byheart.app.machine import measured_latency, measured_learning, measured_retrieval
 from byheart.domain.errors import BadInput
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.render import table
-from byheart.machine import measured_latency, measured_learning, measured_retrieval
 
 
-@click.group(epilog=frame.examples("byheart bench retrieval --data data", "byheart bench learning --data data"))
+@click.group(epilog=common.examples("byheart bench retrieval --data data", "byheart bench learning --data data"))
 def bench() -> None:
     """Measure on data that you name. Nothing of it is kept."""
 
 
 @bench.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart bench retrieval --data data",
         "byheart bench retrieval --data data --set locomo --mode words --mode both",
     )
@@ -63,24 +63,24 @@ def retrieval(
     if data is not None and not os.path.isdir(data):
         raise BadInput(f"{data!r} is no folder; name the one that holds the sets")
     before = os.getloadavg()
-    opened = frame.opened()
-    speed = measured_latency([size for size in sizes if size], frame.note)
+    opened = common.opened()
+    speed = measured_latency([size for size in sizes if size], common.note)
     found = (
-        measured_retrieval(opened, frame.surroundings(), data, sets, modes, frame.note, limit, peers) if data else []
+        measured_retrieval(opened, common.surroundings(), data, sets, modes, common.note, limit, peers) if data else []
     )
     load = {"before": before, "after": os.getloadavg(), "cores": os.cpu_count()}
     if as_object:
-        frame.put({"load": load, "speed": speed, "rows": found})
+        common.put({"load": load, "speed": speed, "rows": found})
         return 0
     for rows in (speed, [row for row in found if kinds or row["kind"] == "all"]):
         _show(rows)
     told = " ".join(f"{each:.1f}" for each in (*before, *os.getloadavg()))
-    frame.note(f"load before and after: {told} on {os.cpu_count()} cores; brackets: 95 % of samples")
+    common.note(f"load before and after: {told} on {os.cpu_count()} cores; brackets: 95 % of samples")
     return 0
 
 
 @bench.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart bench learning --data data", "byheart bench learning --data data --sessions 0 --json"
     )
 )
@@ -99,14 +99,14 @@ def learning(data: str, sizes: tuple[int, ...], as_object: bool) -> int:
     """Say what learning finds of what it should, how surely, and how long many sessions take."""
     if not os.path.isdir(data):
         raise BadInput(f"{data!r} is no folder; name the one that holds the sets")
-    opened = frame.opened()
-    found = measured_learning(opened, frame.surroundings(), data, [size for size in sizes if size], frame.note)
+    opened = common.opened()
+    found = measured_learning(opened, common.surroundings(), data, [size for size in sizes if size], common.note)
     if as_object:
-        frame.put(found)
+        common.put(found)
         return 0
     for name, told in found["definitions"].items():
-        frame.say(f"{name}: {told}")
-    frame.say("")
+        common.say(f"{name}: {told}")
+    common.say("")
     for name in ("capture", "coverage", "scale"):
         _show(found[name])
     return 0
@@ -116,6 +116,6 @@ def _show(rows: Sequence[dict[str, Any]]) -> None:
     """A table of rows, of which one may have figures that another lacks."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     for line in table([names, *([str(row.get(name, "-")) for name in names] for row in rows)]) if rows else ():
-        frame.say(line)
+        common.say(line)
     if rows:
-        frame.say("")
+        common.say("")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.brief import ToldLine
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart brief", "byheart brief --explain", 'byheart brief --hint "flaky login test"', "byheart brief --json"
     )
 )
@@ -37,46 +37,46 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
     It is made from your profile, the rules, what sessions taught, and the journal: for this project and for all, never of
     another. Each line names where it stands (byheart memory read shows it).
     """
-    from byheart import briefs
+    from byheart.app import briefs
 
-    opened = frame.opened(upkeep=False)
-    around = frame.surroundings()
+    opened = common.opened(upkeep=False)
+    around = common.surroundings()
     if prepare:
         briefs.prepared(opened, around)
         return 0
     found = briefs.brief(opened, around, hint=hint, tokens=tokens, characters=characters)
     if as_object:
-        frame.put(found)
+        common.put(found)
     elif found is not None and found.text:
-        frame.page(found.text.rstrip("\n"))
+        common.page(found.text.rstrip("\n"))
         if explain and found.told:
             _explained(found.told, found.left_out)
-        frame.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
+        common.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
     for note in found.notes if found else ():
-        frame.note(f"byheart: {visible(note)}")
+        common.note(f"byheart: {visible(note)}")
     if found is not None and not found.told:
         return 1
     if found is None:
-        frame.note(
+        common.note(
             "byheart: there is nothing to tell a session here yet; byheart learn or byheart remember changes that"
         )
         return 1
     return 0
 
 
-@click.command(epilog=frame.examples("byheart why", "byheart why 5e550001"))
+@click.command(epilog=common.examples("byheart why", "byheart why 5e550001"))
 @click.argument("session", required=False)
 @options.json_option
 def why(session: str | None, as_object: bool) -> None:
     """Show what a session was told at its start, and why: the last one, or the one whose id begins so."""
-    from byheart import briefs
+    from byheart.app import briefs
 
-    opened = frame.opened(upkeep=False)
+    opened = common.opened(upkeep=False)
     found = briefs.why(opened.home, session)
     if as_object:
-        frame.put(found)
+        common.put(found)
         return
-    frame.say(
+    common.say(
         f"{visible(str(found['client']))} session {visible(str(found['session']))} in {visible(str(found['folder']))}, {found['at']}"
     )
     told = [ToldLine(section=str(each[0]), text=str(each[1]), address=str(each[2]), why=str(each[4]), tokens=int(each[3])) for each in found["told"]]  # fmt: skip
@@ -90,11 +90,11 @@ def _explained(told: Sequence[ToldLine], left_out: Sequence[ToldLine]) -> None:
     for line in told:
         if line.section != section:
             section = line.section
-            frame.say(f"\n{section}")
-        frame.say(f"  {visible(line.text)}")
-        frame.say(f"    {line.address}, {line.tokens} tokens: {visible(line.why)}")
+            common.say(f"\n{section}")
+        common.say(f"  {visible(line.text)}")
+        common.say(f"    {line.address}, {line.tokens} tokens: {visible(line.why)}")
     if left_out:
-        frame.say("\nLeft out")
+        common.say("\nLeft out")
     for line in left_out:
-        frame.say(f"  {visible(line.text)[:160]}")
-        frame.say(f"    {line.address}: {visible(line.why)}")
+        common.say(f"  {visible(line.text)[:160]}")
+        common.say(f"    {line.address}: {visible(line.why)}")

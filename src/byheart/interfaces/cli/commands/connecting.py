@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import BadInput, NothingFound
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.app.open import Opened, Surroundings
     from byheart.domain.installing import FileChange, Installed
-    from byheart.wiring import Opened, Surroundings
 
 _project = click.option("--project", "in_project", is_flag=True, help="In this project's own files, for it alone.")
 _user = click.option(
@@ -26,7 +26,7 @@ _all = click.option("--all", "every", is_flag=True, help="Every agent that is on
 
 
 @click.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart install claude-code", "byheart install --all --dry-run", "byheart install codex gemini-cli --project"
     )
 )
@@ -50,16 +50,16 @@ def install(
 
     What is in an agent's files stays as it is, comments and all; a copy of each is kept beside it, and byheart uninstall brings it back.
     """
-    from byheart import agents as doing
+    from byheart.app import connecting as doing
 
-    opened, around = frame.opened(upkeep=False), frame.surroundings()
+    opened, around = common.opened(upkeep=False), common.surroundings()
     chosen = _chosen(agents, every, opened, around)
     project = _where(in_project, for_user, opened)
     done = [doing.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
     return _ended(done, as_object, dry_run=dry_run, verb="connected")
 
 
-@click.command(epilog=frame.examples("byheart uninstall claude-code", "byheart uninstall --all"))
+@click.command(epilog=common.examples("byheart uninstall claude-code", "byheart uninstall --all"))
 @click.argument("agents", nargs=-1, metavar="[AGENT…]")
 @_all
 @_project
@@ -70,9 +70,9 @@ def uninstall(
     agents: tuple[str, ...], every: bool, in_project: bool, for_user: bool, dry_run: bool, as_object: bool
 ) -> int:
     """Disconnect agents: what byheart put into their files goes, and the files are as they were before."""
-    from byheart import agents as doing
+    from byheart.app import connecting as doing
 
-    opened = frame.opened(upkeep=False)
+    opened = common.opened(upkeep=False)
     known = doing.installed(opened)
     if not agents and not every:
         raise BadInput("name an agent, or --all; byheart status shows which are connected")
@@ -87,7 +87,7 @@ def uninstall(
     return _ended(done, as_object, dry_run=dry_run, verb="disconnected")
 
 
-@click.command(epilog=frame.examples("byheart plugin claude-code ~/byheart-plugin"))
+@click.command(epilog=common.examples("byheart plugin claude-code ~/byheart-plugin"))
 @click.argument("agent")
 @click.argument("folder")
 @options.json_option
@@ -96,12 +96,12 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
     byheart install change settings. Claude Code and Codex read plugins."""
     import os
 
-    from byheart import agents as doing
+    from byheart.app import connecting as doing
     from byheart.domain.roots import Place
 
-    opened, around = frame.opened(upkeep=False), frame.surroundings()
+    opened, around = common.opened(upkeep=False), common.surroundings()
     files, how = doing.plugin(opened, around, agent)
-    top = os.path.realpath(os.path.join(frame.folder(), os.path.expanduser(folder)))
+    top = os.path.realpath(os.path.join(common.folder(), os.path.expanduser(folder)))
     if os.path.exists(top) and (not os.path.isdir(top) or os.listdir(top)):
         raise BadInput(f"{top} is there already; name a new folder")
     os.makedirs(top, mode=0o755, exist_ok=True)
@@ -109,28 +109,28 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
         opened.files.write(Place(top, path), text, "")
     commands = [line.format(folder=shlex.quote(top)) for line in how]
     if as_object:
-        frame.put({"folder": top, "files": sorted(files), "commands": commands})
+        common.put({"folder": top, "files": sorted(files), "commands": commands})
         return
-    frame.say(f"{top}: {len(files)} files")
+    common.say(f"{top}: {len(files)} files")
     for line in commands:
-        frame.say(f"next: {line}")
+        common.say(f"next: {line}")
 
 
-@click.command(epilog=frame.examples("byheart status", "byheart status codex --json"))
+@click.command(epilog=common.examples("byheart status", "byheart status codex --json"))
 @click.argument("agents", nargs=-1, metavar="[AGENT…]")
 @click.option("--no-check", is_flag=True, help="Only look at files; call nothing.")
 @options.json_option
 def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
     """Show for each agent whether it is here, what is connected, and whether that works."""
-    from byheart import agents as doing
+    from byheart.app import connecting as doing
 
-    opened, around = frame.opened(upkeep=False), frame.surroundings()
+    opened, around = common.opened(upkeep=False), common.surroundings()
     for name in agents:
         if name not in doing.names():
             raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(doing.names())}")
     found = doing.statuses(opened, around, agents, live=not no_check)
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         rows = []
         for each in found:
@@ -138,10 +138,10 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
             works = "; ".join(f"{what} {how}" for what, how in each.works)
             rows.append((each.agent, "here" if each.is_here else "not found", visible(each.version), where, works))
         for line in table(rows):
-            frame.say(line.rstrip())
+            common.say(line.rstrip())
         for each in found:
             for problem in each.problems:
-                frame.note(f"byheart: {each.agent}: {visible(problem)}")
+                common.note(f"byheart: {each.agent}: {visible(problem)}")
         from byheart.interfaces.cli.commands.trusting import offer
 
         offer(opened, asks=True)
@@ -149,7 +149,7 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
 
 
 def _chosen(agents: tuple[str, ...], every: bool, opened: Opened, around: Surroundings) -> list[str]:
-    from byheart import agents as doing
+    from byheart.app import connecting as doing
 
     if every:
         found = doing.here(opened, around)
@@ -170,7 +170,7 @@ def _where(in_project: bool, for_user: bool, opened: Opened) -> str | None:
 
 def _ended(done: list[Installed], as_object: bool, *, dry_run: bool, verb: str) -> int:
     if as_object:
-        frame.put([_spelled(each, dry_run=dry_run) for each in done])
+        common.put([_spelled(each, dry_run=dry_run) for each in done])
     else:
         for each in done:
             _told(each, dry_run=dry_run, verb=verb)
@@ -193,7 +193,7 @@ def _manner(change: FileChange) -> str:
 
 def _difference(change: FileChange) -> list[str]:
     """What changes in a file, line by line; other people's secrets in it are not shown."""
-    from byheart.wiring import redacted
+    from byheart.app.open import redacted
 
     before, after = (change.before or "").splitlines(), (change.after or "").splitlines()
     lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:60]
@@ -203,15 +203,15 @@ def _difference(change: FileChange) -> list[str]:
 def _told(each: Installed, *, dry_run: bool, verb: str) -> None:
     changed = [change for change in each.changes if change.is_change]
     if each.problem:
-        frame.note(f"byheart: {each.agent}: {visible(each.problem)}")
+        common.note(f"byheart: {each.agent}: {visible(each.problem)}")
     else:
         state = f"would be {verb}" if dry_run else verb
         told = state if changed else f"{verb} already" if each.changes else f"not {verb}"
-        frame.say(f"{each.agent}: {told} ({each.scope})")
+        common.say(f"{each.agent}: {told} ({each.scope})")
     for change in changed if not each.problem else ():
-        frame.say(f"  {_manner(change)}: {visible(change.path)}: {'; '.join(dict.fromkeys(change.whys))}")
+        common.say(f"  {_manner(change)}: {visible(change.path)}: {'; '.join(dict.fromkeys(change.whys))}")
         if dry_run:
             for line in _difference(change):
-                frame.say(f"    {visible(line)}")
+                common.say(f"    {visible(line)}")
     for note in each.notes:
-        frame.note(f"byheart: {each.agent}: {visible(note)}")
+        common.note(f"byheart: {each.agent}: {visible(note)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.records import Scope
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ASKED, _LISTED = 5, 20
 
 
 @click.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         'byheart experiences "the build runs out of memory"', "byheart experiences", "byheart experiences --gather"
     )
 )
@@ -34,34 +34,34 @@ def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: 
     An experience is what said something new when it was gathered: a record, a lesson, a failure that a session overcame.
     They are kept where journal.experience_store_enabled is true.
     """
-    opened = frame.opened(upkeep=not gather)
+    opened = common.opened(upkeep=not gather)
     journal = opened.memory.journal()
     if gather:
         return _gather(scope, as_object)
-    scopes = frame.scopes_of(scope)
+    scopes = common.scopes_of(scope)
     if query:
         found = journal.query_experiences(" ".join(query), limit or _ASKED, scopes=scopes)
     else:
         found = journal.experiences(scopes, most=limit or _LISTED)
     if as_object:
-        frame.put({"results": [_fields(each) for each in found]})
+        common.put({"results": [_fields(each) for each in found]})
     else:
         _show(found)
     if not found:
-        frame.note("byheart: nothing fits" if query else "byheart: there are none yet; gather them with --gather")
+        common.note("byheart: nothing fits" if query else "byheart: there are none yet; gather them with --gather")
     return 0 if found else 1
 
 
 def _gather(scope: str | None, as_object: bool) -> int:
-    from byheart.machine import learnt_of
+    from byheart.app.machine import learnt_of
 
-    opened = frame.opened(upkeep=False)
+    opened = common.opened(upkeep=False)
     rounds = []
-    for each in frame.scopes_of(scope):
-        learnt = learnt_of(opened, frame.surroundings()) if each is Scope.LOCAL else ()
+    for each in common.scopes_of(scope):
+        learnt = learnt_of(opened, common.surroundings()) if each is Scope.LOCAL else ()
         rounds.append(opened.memory.journal(each).gather_experiences(learnt))
     if as_object:
-        frame.put(
+        common.put(
             [
                 {
                     "path": done.path,
@@ -75,7 +75,7 @@ def _gather(scope: str | None, as_object: bool) -> int:
     else:
         for done in rounds:
             _show(done.added)
-            frame.note(f"{done.path}: {len(done.added)} new, {done.count} in all")
+            common.note(f"{done.path}: {len(done.added)} new, {done.count} in all")
     return 0
 
 
@@ -95,6 +95,6 @@ def _fields(each: Experience) -> dict[str, object]:
 def _show(found: Sequence[Experience]) -> None:
     for each in found:
         where = f"  ({visible(each.record)})" if each.record else ""
-        frame.say(
+        common.say(
             f"{each.timestamp[:10] or 'undated'}  [{visible(each.category)}] {visible(' '.join(each.text.split()))}{where}"
         )

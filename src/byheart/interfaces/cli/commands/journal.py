@@ -11,14 +11,14 @@ import click
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.journal import MAIN, Appended, Compacted, Sensitivity
 from byheart.domain.records import Scope
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.render import finding_line, journal_line
 from byheart.text.unicode import visible
 
 _LABELS = [each.value for each in Sensitivity]
 
 
-@click.group(epilog=frame.examples('byheart journal append "Chose Postgres over SQLite" --category decision'))
+@click.group(epilog=common.examples('byheart journal append "Chose Postgres over SQLite" --category decision'))
 def journal() -> None:
     """The journal: MEMORY.md, a log for each day, and LONGMEMORY.md with what was summed up.
 
@@ -28,7 +28,7 @@ def journal() -> None:
 
 
 @journal.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         'byheart journal append "Deploys go through the staging cluster" --category decision',
         "byheart journal append --record - < record.json",
     )
@@ -68,7 +68,7 @@ def append(
         raise BadInput("provenance is not an object")
     given = (("sourceChannel", channel), ("confidence", confidence), ("sensitivity", sensitivity))
     raw["provenance"] = {**source, **{name: value for name, value in given if value is not None}}
-    opened = frame.opened()
+    opened = common.opened()
     done = opened.memory.journal(Scope(scope or "local")).append(raw, asked=not auto, redact=redact)
     _tell(done, as_object)
 
@@ -85,19 +85,19 @@ def _record(given: str) -> dict[str, object]:
 
 def _tell(done: Appended, as_object: bool) -> None:
     if as_object:
-        frame.put(done)
+        common.put(done)
         return
     text = visible(" ".join(done.text.split())) or "(labelled secret)"
-    frame.say(f"Saved: {text} ({visible(done.category)}, {done.path}); remove with: byheart forget {done.handle}")
+    common.say(f"Saved: {text} ({visible(done.category)}, {done.path}); remove with: byheart forget {done.handle}")
     if done.trimmed:
-        frame.note(f"note: {done.trimmed} of the oldest records went to the archive")
+        common.note(f"note: {done.trimmed} of the oldest records went to the archive")
     if done.compaction is not None and done.compaction.ran:
-        frame.note(f"note: {_outcome(done.compaction)}")
+        common.note(f"note: {_outcome(done.compaction)}")
     for each in done.notes:
-        frame.note(f"note: {each}")
+        common.note(f"note: {each}")
 
 
-@journal.command("list", epilog=frame.examples("byheart journal list -n 20", "byheart journal list --session main"))
+@journal.command("list", epilog=common.examples("byheart journal list -n 20", "byheart journal list --session main"))
 @click.option(
     "-n", "--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="How many at most."
 )
@@ -110,22 +110,22 @@ def list_(
     limit: int, session: str | None, category: str | None, allow_secret: bool, scope: str | None, as_object: bool
 ) -> int:
     """List the newest records, oldest of them first."""
-    opened = frame.opened()
+    opened = common.opened()
     found = opened.memory.journal(Scope(scope or "local")).listing(
         session=session, category=category, allow_secret=allow_secret, most=limit
     )
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for hit in found:
-            frame.say(journal_line(hit))
+            common.say(journal_line(hit))
     if not found:
-        frame.note("byheart: there are no such records; add one with: byheart journal append")
+        common.note("byheart: there are no such records; add one with: byheart journal append")
         return 1
     return 0
 
 
-@journal.command(epilog=frame.examples("byheart journal context", "byheart journal context --json"))
+@journal.command(epilog=common.examples("byheart journal context", "byheart journal context --json"))
 @click.option("--shared", is_flag=True, help="The session is not the main one; it is told nothing.")
 @click.option("--allow-secret", is_flag=True, help="Also records labelled secret.")
 @click.option(
@@ -138,22 +138,22 @@ def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool
     It keeps to journal.session_memory_cap characters; the newest and the weightiest stay, and a note says what is missing.
     """
     found = (
-        frame.opened()
+        common.opened()
         .memory.journal()
         .session_context(main=not shared, allow_secret=allow_secret, last_message=last_message)
     )
     for each in found.notes:
-        frame.note(f"byheart: {each}")
+        common.note(f"byheart: {each}")
     if as_object:
-        frame.put(found)
+        common.put(found)
     elif found.text:
-        frame.page(found.text)
+        common.page(found.text)
     if not found.text and not found.notes:
-        frame.note("byheart: the journal has nothing to tell yet")
+        common.note("byheart: the journal has nothing to tell yet")
     return 0 if found.text else 1
 
 
-@journal.command(epilog=frame.examples("byheart journal scan"))
+@journal.command(epilog=common.examples("byheart journal scan"))
 @options.scope_option
 @options.json_option
 def scan(scope: str | None, as_object: bool) -> int:
@@ -161,17 +161,17 @@ def scan(scope: str | None, as_object: bool) -> int:
 
     Nothing is changed: byheart check --fix proposes edits one by one.
     """
-    found = frame.opened().memory.journal(Scope(scope or "local")).integrity_scan()
+    found = common.opened().memory.journal(Scope(scope or "local")).integrity_scan()
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for each in found:
-            frame.say(finding_line(each))
-        frame.note(f"{len(found)} finding{'' if len(found) == 1 else 's'}" if found else "nothing wrong")
+            common.say(finding_line(each))
+        common.note(f"{len(found)} finding{'' if len(found) == 1 else 's'}" if found else "nothing wrong")
     return 3 if found else 0
 
 
-@journal.command(epilog=frame.examples("byheart journal compact", "byheart journal compact --force"))
+@journal.command(epilog=common.examples("byheart journal compact", "byheart journal compact --force"))
 @click.option(
     "--force", is_flag=True, help="Also while compaction is not enabled, or the file is under its thresholds."
 )
@@ -184,13 +184,13 @@ def compact(force: bool, session: str | None, scope: str | None, as_object: bool
     Records younger than journal.memory_compaction_min_age_days, decisions, preferences, lessons and everything labelled
     secret stay. What leaves MEMORY.md is in the archive first.
     """
-    done = frame.opened().memory.journal(Scope(scope or "local")).compact(force=force, session_id=session)
+    done = common.opened().memory.journal(Scope(scope or "local")).compact(force=force, session_id=session)
     if as_object:
-        frame.put(done)
+        common.put(done)
     else:
-        (frame.say if done.ran else frame.note)(_outcome(done))
+        (common.say if done.ran else common.note)(_outcome(done))
     for each in done.notes:
-        frame.note(f"note: {each}")
+        common.note(f"note: {each}")
     if done.ran:
         return 0
     return 4 if done.stage == "lock" else 1
@@ -207,16 +207,16 @@ def _outcome(done: Compacted) -> str:
     )
 
 
-@journal.command(epilog=frame.examples("byheart journal flush --session main"))
+@journal.command(epilog=common.examples("byheart journal flush --session main"))
 @click.option("--session", default=MAIN, show_default=True, help="The session that is about to be compacted.")
 @options.scope_option
 @options.json_option
 def flush(session: str, scope: str | None, as_object: bool) -> None:
     """Write the checkpoint record that comes before a compaction."""
-    _tell(frame.opened().memory.journal(Scope(scope or "local")).flush_pre_compaction(session), as_object)
+    _tell(common.opened().memory.journal(Scope(scope or "local")).flush_pre_compaction(session), as_object)
 
 
-@journal.command(epilog=frame.examples("byheart journal upkeep --all"))
+@journal.command(epilog=common.examples("byheart journal upkeep --all"))
 @click.option("--all", "everywhere", is_flag=True, help="The journals of all projects, not only of this one.")
 @click.option("--force", is_flag=True, help="Also what is not due yet.")
 @options.json_option
@@ -225,11 +225,11 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 
     Any byheart command starts this in the background when something is due; byheart schedule makes the machine start it.
     """
-    from byheart.machine import known_folders, learnt_of
-    from byheart.wiring import Surroundings, open_memory
+    from byheart.app.machine import known_folders, learnt_of
+    from byheart.app.open import Surroundings, open_memory
 
-    opened = frame.opened(upkeep=False)
-    around = frame.surroundings()
+    opened = common.opened(upkeep=False)
+    around = common.surroundings()
     done = list(opened.memory.journal().upkeep(force=force, learnt=partial(learnt_of, opened, around)))
     if everywhere:
         for folder in known_folders(opened.home):
@@ -239,57 +239,57 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
                 about = Surroundings(folder=folder, environment=around.environment, flags=around.flags)
                 there = open_memory(about)
                 if there.ignored:
-                    frame.note(f"byheart: {there.ignored}")
+                    common.note(f"byheart: {there.ignored}")
                 learnt = partial(learnt_of, there, about)
                 done += there.memory.journal().upkeep((Scope.LOCAL,), force=force, learnt=learnt)
             except ByheartError as error:
                 # One project with a broken setting must not keep the others from their upkeep.
-                frame.note(f"byheart: {folder}: {error}")
+                common.note(f"byheart: {folder}: {error}")
     if as_object:
-        frame.put(done)
+        common.put(done)
     else:
         for each in done:
             if each.compaction is not None:
-                frame.say(f"{each.path}: {_outcome(each.compaction).removeprefix('byheart: ')}")
+                common.say(f"{each.path}: {_outcome(each.compaction).removeprefix('byheart: ')}")
             if each.findings is not None:
-                frame.say(f"{each.path}: {each.findings} finding{'' if each.findings == 1 else 's'}")
+                common.say(f"{each.path}: {each.findings} finding{'' if each.findings == 1 else 's'}")
             if each.experiences is not None:
-                frame.say(f"{each.path}: {each.experiences} new experience{'' if each.experiences == 1 else 's'}")
+                common.say(f"{each.path}: {each.experiences} new experience{'' if each.experiences == 1 else 's'}")
             for note in each.notes:
-                frame.note(f"byheart: {each.path}: {note}")
+                common.note(f"byheart: {each.path}: {note}")
         if not done:
-            frame.note("nothing was due")
+            common.note("nothing was due")
     return 5 if any(each.notes for each in done) else 0
 
 
 @journal.command(
-    epilog=frame.examples("byheart journal settings", "byheart journal settings --from openclaw.json --write")
+    epilog=common.examples("byheart journal settings", "byheart journal settings --from openclaw.json --write")
 )
 @click.option("--from", "file", help="Another program's configuration (JSON) with continuity and memory settings.")
 @click.option("--write", is_flag=True, help="Add the [journal] table to your config.toml instead of printing it.")
 @options.json_option
 def settings(file: str | None, write: bool, as_object: bool) -> int:
     """Print the journal's settings, or those that another program's configuration comes to."""
-    from byheart.machine import carried_over, carry_over
+    from byheart.app.machine import carried_over, carry_over
 
-    opened = frame.opened()
+    opened = common.opened()
     if file is None:
         if write:
             raise BadInput("--write needs --from: name the configuration to carry over")
         rows = {key: value for key, value in opened.config.values.items() if key.startswith("journal.")}
         if as_object:
-            frame.put(rows)
+            common.put(rows)
         else:
             for key, value in rows.items():
-                frame.say(f"{key.removeprefix('journal.')} = {json.dumps(value)}")
+                common.say(f"{key.removeprefix('journal.')} = {json.dumps(value)}")
         return 0
-    taken = carried_over(opened, file, frame.folder())
+    taken = carried_over(opened, file, common.folder())
     for name in taken.ignored:
-        frame.note(f"not carried over: {visible(name)}")
+        common.note(f"not carried over: {visible(name)}")
     if write and taken.values:
-        frame.note(f"written to {carry_over(opened, taken)}")
+        common.note(f"written to {carry_over(opened, taken)}")
     if as_object:
-        frame.put({"values": taken.values, "ignored": taken.ignored})
+        common.put({"values": taken.values, "ignored": taken.ignored})
     else:
-        frame.page(taken.text.rstrip("\n"))
+        common.page(taken.text.rstrip("\n"))
     return 0 if taken.values else 1

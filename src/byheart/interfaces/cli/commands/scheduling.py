@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from byheart.app.machine import schedulers, upkeep_job
 from byheart.domain.errors import Environment
-from byheart.interfaces.cli import frame, options
-from byheart.machine import schedulers, upkeep_job
+from byheart.interfaces.cli import common, options
 
 if TYPE_CHECKING:
-    from byheart.adapters.schedulers import Scheduler
+    from byheart.storage.schedulers import Scheduler
 
 _NAMES = ("systemd", "cron")
 
 
-@click.group(epilog=frame.examples("byheart schedule show", "byheart schedule install --cron"))
+@click.group(epilog=common.examples("byheart schedule show", "byheart schedule install --cron"))
 def schedule() -> None:
     """Let the machine start upkeep every hour; without it, any byheart command does when something is due.
 
@@ -25,27 +25,27 @@ def schedule() -> None:
 
 
 def _chosen(name: str | None) -> list[Scheduler]:
-    found = schedulers(frame.surroundings())
+    found = schedulers(common.surroundings())
     return [each for each in found if name in (None, each.name)]
 
 
-@schedule.command(epilog=frame.examples("byheart schedule install", "byheart schedule install --systemd --print"))
+@schedule.command(epilog=common.examples("byheart schedule install", "byheart schedule install --systemd --print"))
 @click.option("--systemd", "name", flag_value="systemd", help="A timer of your own systemd.")
 @click.option("--cron", "name", flag_value="cron", help="A line in your crontab.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be installed; change nothing.")
 @options.json_option
 def install(name: str | None, only_print: bool, as_object: bool) -> int:
     """Install a timer: systemd where it answers, else cron."""
-    job = upkeep_job(frame.surroundings())
+    job = upkeep_job(common.surroundings())
     wanted = _chosen(name)
     if only_print:
         texts = {f"{each.name}: {file}": text for each in wanted for file, text in each.texts(job).items()}
         if as_object:
-            frame.put(texts)
+            common.put(texts)
         else:
             for title, text in texts.items():
-                frame.note(title)
-                frame.page(text.rstrip("\n"))
+                common.note(title)
+                common.page(text.rstrip("\n"))
         return 0
     usable = next((each for each in wanted if each.is_available()), None)
     if usable is None:
@@ -57,31 +57,31 @@ def install(name: str | None, only_print: bool, as_object: bool) -> int:
             other.remove()
     done = usable.install(job)
     if as_object:
-        frame.put({"scheduler": usable.name, "done": done})
+        common.put({"scheduler": usable.name, "done": done})
     else:
         for line in done:
-            frame.say(line)
-        frame.note("take it back with: byheart schedule remove")
+            common.say(line)
+        common.note("take it back with: byheart schedule remove")
     return 0
 
 
-@schedule.command(epilog=frame.examples("byheart schedule remove"))
+@schedule.command(epilog=common.examples("byheart schedule remove"))
 @options.json_option
 def remove(as_object: bool) -> int:
     """Remove every timer that byheart installed."""
     done = [line for each in _chosen(None) if each.is_available() or each.name == "systemd" for line in each.remove()]
     if as_object:
-        frame.put({"done": done})
+        common.put({"done": done})
     else:
         for line in done:
-            frame.say(line)
+            common.say(line)
     if not done:
-        frame.note("byheart: nothing is scheduled")
+        common.note("byheart: nothing is scheduled")
         return 1
     return 0
 
 
-@schedule.command(epilog=frame.examples("byheart schedule show"))
+@schedule.command(epilog=common.examples("byheart schedule show"))
 @options.json_option
 def show(as_object: bool) -> int:
     """Show what is installed."""
@@ -92,12 +92,12 @@ def show(as_object: bool) -> int:
         if (text := each.show()) is not None
     }
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for name, text in found.items():
-            frame.note(f"{name}:")
-            frame.page(text)
+            common.note(f"{name}:")
+            common.page(text)
     if not found:
-        frame.note("byheart: nothing is scheduled; byheart schedule install sets it up")
+        common.note("byheart: nothing is scheduled; byheart schedule install sets it up")
         return 1
     return 0

@@ -8,12 +8,12 @@ import click
 
 from byheart.domain.errors import Environment
 from byheart.domain.roots import Place
-from byheart.interfaces.cli import frame
+from byheart.interfaces.cli import common
 
 TOKEN = "mcp-token"
 
 
-@click.command(epilog=frame.examples("byheart mcp", "byheart mcp --http --port 8787", "byheart mcp -C ~/shop"))
+@click.command(epilog=common.examples("byheart mcp", "byheart mcp --http --port 8787", "byheart mcp -C ~/shop"))
 @click.option("--http", is_flag=True, help="Serve over HTTP on loopback instead of standard streams.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8787, show_default=True, help="With --http; 0 is any.")
 @click.option("--no-token", is_flag=True, help="With --http: answer everybody on this machine.")
@@ -25,8 +25,8 @@ def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
     as Authorization: Bearer TOKEN.
     """
     if folder is not None:
-        frame.call.folder = folder
-    around = frame.surroundings()
+        common.call.folder = folder
+    around = common.surroundings()
     if not http:
         from byheart.interfaces.mcp.stdio import serve
 
@@ -38,9 +38,9 @@ def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
         server = Server("127.0.0.1", port, os.path.realpath(around.folder), token)
     except OSError as error:
         raise Environment(f"port {port} cannot be had: {error.strerror}; name another with --port") from None
-    frame.note(f"byheart: serving http://127.0.0.1:{server.server_port}{PATH} for {around.folder}")
+    common.note(f"byheart: serving http://127.0.0.1:{server.server_port}{PATH} for {around.folder}")
     if token:
-        frame.note(f"byheart: the token is in {os.path.join(around.home, 'state', TOKEN)}")
+        common.note(f"byheart: the token is in {os.path.join(around.home, 'state', TOKEN)}")
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -54,7 +54,7 @@ def _token(home: str) -> str:
     """The token that clients need, made when it is first wanted."""
     import secrets
 
-    from byheart.wiring import disk
+    from byheart.app.open import disk
 
     files, place = disk(), Place(home, f"state/{TOKEN}")
     known = files.read(place).text

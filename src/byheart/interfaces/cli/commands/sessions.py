@@ -14,15 +14,15 @@ import click
 from byheart.domain.errors import BadInput, Busy, Environment
 from byheart.domain.sessions import Which
 from byheart.interfaces import transcripts
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.cli.progress import bar
 from byheart.interfaces.render import table
 from byheart.text.times import moment
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.flows.sessions.library import Sessions
-    from byheart.wiring import Opened
+    from byheart.app.open import Opened
+    from byheart.sessions.sessions import Sessions
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -44,17 +44,17 @@ def _filters(command: Command) -> Command:
 
 def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
     """The memory and the sessions, the index brought up to date unless that is not wanted."""
-    from byheart import machine
+    from byheart.app import machine
 
-    opened = frame.opened()
-    sessions = machine.sessions(opened, frame.surroundings())
+    opened = common.opened()
+    sessions = machine.sessions(opened, common.surroundings())
     if not no_refresh:
         done = sessions.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
-            frame.note("byheart: another byheart is reading transcripts; this is what it has read so far")
+            common.note("byheart: another byheart is reading transcripts; this is what it has read so far")
         elif done.read > 20 or done.bytes > 20_000_000:
-            frame.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
-        machine.start_embedding(opened, frame.surroundings(), sessions)
+            common.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
+        machine.start_embedding(opened, common.surroundings(), sessions)
     return opened, sessions
 
 
@@ -69,7 +69,7 @@ def _which(
     subagents: bool = True,
 ) -> Which:
     if agent is not None:
-        from byheart.machine import agents
+        from byheart.app.machine import agents
 
         every.check_agent(agent, agents())
     if text is not None and not re.search(r"\w", text):
@@ -88,7 +88,7 @@ def _project(opened: Opened, every: Sessions, name: str) -> str:
     """A project's id from what was typed: `.` or a folder, an id, or a name."""
     import os
 
-    from byheart.machine import project_id
+    from byheart.app.machine import project_id
 
     if name in (".", "here"):
         return opened.project.id
@@ -117,7 +117,7 @@ class _Default(click.Group):
 
 @click.group(
     cls=_Default,
-    epilog=frame.examples(
+    epilog=common.examples(
         "byheart sessions", "byheart sessions --agent codex --since 7d", "byheart sessions search pnpm"
     ),
 )
@@ -130,7 +130,7 @@ def sessions() -> None:
 
 
 @sessions.command(
-    "list", epilog=frame.examples("byheart sessions list --since 7d", "byheart sessions list --text pnpm --json")
+    "list", epilog=common.examples("byheart sessions list --since 7d", "byheart sessions list --text pnpm --json")
 )
 @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many.")
 @click.option("--text", help="Only sessions in which all these words occur.")
@@ -145,18 +145,20 @@ def list_(
     opened, every = _opened(no_refresh)
     found = every.list(_which(opened, every, agent, project, since, until, text, not no_subagents), limit)
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
-        for line in transcripts.session_table(found, frame.width()):
-            frame.say(line)
+        for line in transcripts.session_table(found, common.width()):
+            common.say(line)
     if not found:
-        frame.note("byheart: there are no such sessions; docs/agents.md says where byheart looks")
+        common.note("byheart: there are no such sessions; docs/agents.md says where byheart looks")
         return 1
     return 0
 
 
 @sessions.command(
-    epilog=frame.examples("byheart sessions show 1f9d2a6b", "byheart sessions show codex:019c6e27 --turns 10-20 --full")
+    epilog=common.examples(
+        "byheart sessions show 1f9d2a6b", "byheart sessions show codex:019c6e27 --turns 10-20 --full"
+    )
 )
 @click.argument("session")
 @click.option("--turns", "span", metavar="FROM-TO", help="Only these turns.")
@@ -177,16 +179,16 @@ def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object
     chosen = (turn for turn in turns if low <= turn.number <= high)
     if as_object:
         shown = list(chosen)
-        frame.put({"session": each, "turns": shown})
+        common.put({"session": each, "turns": shown})
         return _ended(bool(shown), f"the session has turns 1 to {each.turns}")
     for line in transcripts.session_head(each):
-        frame.say(line)
+        common.say(line)
     any_shown = False
     for turn in chosen:
         any_shown = True
-        frame.say("")
+        common.say("")
         for line in transcripts.turn_lines(turn):
-            frame.say(line)
+            common.say(line)
     return _ended(any_shown, f"the session has turns 1 to {each.turns}")
 
 
@@ -205,7 +207,7 @@ def _span(text: str) -> tuple[int, int]:
 
 
 @sessions.command(
-    epilog=frame.examples(
+    epilog=common.examples(
         'byheart sessions search "flaky auth test"', "byheart sessions search pnpm --agent codex --json"
     )
 )
@@ -224,29 +226,29 @@ def search(
     which = _which(opened, every, agent, project, since, until)
     found = every.search(_asked(" ".join(query)), which, limit, deep=deep)
     if every.missing:
-        frame.once(opened, every.missing)
+        common.once(opened, every.missing)
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         if found and not any(hits.fits for hits in found):
-            frame.note("byheart: nothing surely fits; these come nearest")
+            common.note("byheart: nothing surely fits; these come nearest")
         for hits in found:
             session = hits.session
-            frame.say(
-                frame.heading(
+            common.say(
+                common.heading(
                     f"{session.agent}:{visible(session.id)}  {transcripts.moment(session.ended)}  {visible(session.project or '')}",
                     opened,
                 )
             )
             for hit in hits.turns:
-                frame.say(f"  #{hit.turn.number} {hit.turn.speaker.value}: {transcripts.one_line(hit.snippet, 160)}")
+                common.say(f"  #{hit.turn.number} {hit.turn.speaker.value}: {transcripts.one_line(hit.snippet, 160)}")
                 if explain:
                     told = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
-                    frame.say(f"      {hit.score:.2f}: {told}")
+                    common.say(f"      {hit.score:.2f}: {told}")
     return _ended(bool(found), "nothing fits")
 
 
-@sessions.command(epilog=frame.examples("byheart sessions embed", "byheart sessions embed --seconds 60"))
+@sessions.command(epilog=common.examples("byheart sessions embed", "byheart sessions embed --seconds 60"))
 @click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="How long at most.")
 @click.option("--no-refresh", is_flag=True, help="Do not look for new transcripts first.")
 @click.option("--gently", is_flag=True, help="Give way to everything else on this machine.")
@@ -257,7 +259,7 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
     This goes on in the background by itself, and starts anew when recall.embedder names another model; here it is done at
     once. What is done stays done.
     """
-    from byheart import machine
+    from byheart.app import machine
 
     if gently:
         os.nice(19)
@@ -270,14 +272,14 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
     if every.missing:
         raise Environment(every.missing)
     if as_object:
-        frame.put({"left": left, "records": records})
+        common.put({"left": left, "records": records})
     else:
         done = "every record and every turn has its vector"
-        frame.say(done if not left else f"{left:,} turns are left; run it again")
+        common.say(done if not left else f"{left:,} turns are left; run it again")
     return 0
 
 
-@sessions.command(epilog=frame.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))
+@sessions.command(epilog=common.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))
 @click.option("--svg", metavar="FILE", help="Draw a calendar of activity by agent into FILE; - is the terminal.")
 @_filters
 @options.json_option
@@ -298,15 +300,15 @@ def stats(
         if svg == "-":
             click.echo(picture, nl=False)
             return 0
-        from byheart.wiring import place_of
+        from byheart.app.open import place_of
 
-        place = place_of(svg, frame.folder())
+        place = place_of(svg, common.folder())
         opened.write_new(place, picture)
-        frame.note(f"byheart: drew {place}")
+        common.note(f"byheart: drew {place}")
         return 0
     found = every.stats(which)
     if as_object:
-        frame.put(found)
+        common.put(found)
         return 0 if found else 1
     rows: list[tuple[str, ...]] = [
         (
@@ -338,7 +340,7 @@ def stats(
         )
         rows.append((each.agent, *(f"{number:,}" for number in numbers), known))
     for line in table(rows if found else []):
-        frame.say(line)
+        common.say(line)
     for each in found:
         for label, counter in (
             ("skipped", each.tally.skipped),
@@ -346,7 +348,7 @@ def stats(
             ("mended", each.tally.mended),
         ):
             for name, number in sorted(counter.items()):
-                frame.say(f"{each.agent}: {label} {number:,}: {visible(name)}")
+                common.say(f"{each.agent}: {label} {number:,}: {visible(name)}")
     return _ended(bool(found), "there are no sessions; docs/agents.md says where byheart looks")
 
 
@@ -359,7 +361,7 @@ def _asked(text: str) -> str:
 def _ended(any_found: bool, empty: str) -> int:
     if any_found:
         return 0
-    frame.note(f"byheart: {empty}")
+    common.note(f"byheart: {empty}")
     return 1
 
 
@@ -380,7 +382,7 @@ _EVERYWHERE = click.option("--all", "everywhere", is_flag=True, help="Look in al
 _LIMIT = click.option("-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many.")
 
 
-@click.command(epilog=frame.examples("byheart how test", "byheart how pytest --all", "byheart how bun run build"))
+@click.command(epilog=common.examples("byheart how test", "byheart how pytest --all", "byheart how bun run build"))
 @click.argument("command", nargs=-1, required=True)
 @_LIMIT
 @_EVERYWHERE
@@ -397,17 +399,17 @@ def how(
     opened, every = _opened(no_refresh)
     found = every.how(_asked(" ".join(command)), _scope(opened, every, everywhere, agent, project, since, until), limit)
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for use in found:
             for line in transcripts.use_lines(use):
-                frame.say(line)
+                common.say(line)
     return _ended(
         bool(found), "no agent ran such a command here" + ("" if everywhere else "; --all looks in all projects")
     )
 
 
-@click.command(epilog=frame.examples('byheart fix "Cannot find module"', "pytest 2>&1 | byheart fix -"))
+@click.command(epilog=common.examples('byheart fix "Cannot find module"', "pytest 2>&1 | byheart fix -"))
 @click.argument("error", nargs=-1, required=True)
 @_LIMIT
 @_EVERYWHERE
@@ -425,17 +427,17 @@ def fix(
     text = _asked(sys.stdin.read(1_000_000) if error == ("-",) else " ".join(error))
     found = every.fix(text, _scope(opened, every, everywhere, agent, project, since, until), limit)
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for each in found:
             for line in transcripts.fix_lines(each):
-                frame.say(line)
+                common.say(line)
     return _ended(
         bool(found), "no error like it was fixed here" + ("" if everywhere else "; --all looks in all projects")
     )
 
 
-@click.command(epilog=frame.examples("byheart blame src/cart.js", "byheart blame Makefile --reads --all"))
+@click.command(epilog=common.examples("byheart blame src/cart.js", "byheart blame Makefile --reads --all"))
 @click.argument("path")
 @_LIMIT
 @click.option("--reads", is_flag=True, help="Also sessions that only read the file.")
@@ -452,11 +454,11 @@ def blame(
         _asked(path), _scope(opened, every, everywhere, agent, project, since, until), limit, reads=reads
     )
     if as_object:
-        frame.put(found)
+        common.put(found)
     else:
         for visit in found:
             for line in transcripts.visit_lines(visit):
-                frame.say(line)
+                common.say(line)
     return _ended(
         bool(found), "no session changed such a file" + ("" if everywhere else "; --all looks in all projects")
     )

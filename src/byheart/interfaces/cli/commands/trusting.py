@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import Refused
-from byheart.interfaces.cli import frame, options
+from byheart.interfaces.cli import common, options
 from byheart.interfaces.render import counted, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.wiring import Opened
+    from byheart.app.open import Opened
 
 
-@click.command(epilog=frame.examples("byheart trust", "byheart trust --yes"))
+@click.command(epilog=common.examples("byheart trust", "byheart trust --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.json_option
 def trust(yes: bool, as_object: bool) -> None:
@@ -26,54 +26,54 @@ def trust(yes: bool, as_object: bool) -> None:
     used until you say so here. Lines that other people's commits add later are shown as the repository's, not as yours; run
     this again to accept them too.
     """
-    from byheart import trusted
+    from byheart.app import trusted
 
-    opened = frame.opened(writes=True)
+    opened = common.opened(writes=True)
     found = trusted.survey(opened)
     if not as_object:
-        frame.say(f"Memory files in {visible(opened.project.folder)}:")
+        common.say(f"Memory files in {visible(opened.project.folder)}:")
         rows = [(f"  {visible(each.name)}", counted(each.entries, "entry", "entries"), f"{each.strange} from others" if each.strange else "") for each in found]  # fmt: skip
         for line in table(rows or [("  none yet", "", "")]):
-            frame.say(line.rstrip())
+            common.say(line.rstrip())
     if not yes:
         if as_object or not sys.stdin.isatty():
             raise Refused("nothing was changed; look at these files, then run: byheart trust --yes")
         click.confirm("Use them as your own?", default=False, abort=True, err=True)
     trusted.accept(opened)
     if as_object:
-        frame.put({"folder": opened.project.folder, "trusted": True, "files": found})
+        common.put({"folder": opened.project.folder, "trusted": True, "files": found})
     else:
-        frame.say("Trusted. Undo with: byheart untrust")
+        common.say("Trusted. Undo with: byheart untrust")
 
 
-@click.command(epilog=frame.examples("byheart untrust"))
+@click.command(epilog=common.examples("byheart untrust"))
 @options.json_option
 def untrust(as_object: bool) -> None:
     """Stop using the memory files of this checkout. The files stay as they are."""
-    from byheart import trusted
+    from byheart.app import trusted
 
-    opened = frame.opened(writes=True)
+    opened = common.opened(writes=True)
     was = trusted.withdraw(opened)
     if as_object:
-        frame.put({"folder": opened.project.folder, "trusted": False, "changed": was})
+        common.put({"folder": opened.project.folder, "trusted": False, "changed": was})
     else:
-        frame.say(f"{'No longer trusted' if was else 'Not trusted'}: {visible(opened.project.folder)}")
+        common.say(f"{'No longer trusted' if was else 'Not trusted'}: {visible(opened.project.folder)}")
 
 
 def offer(opened: Opened, *, asks: bool) -> None:
     """Say that the checkout brings memory files that are not used; on a terminal ask about them, once."""
-    from byheart import trusted
+    from byheart.app import trusted
 
     names, known = trusted.unused(opened), opened.memory.desk.trust
     if not names or known.is_asked:
         return
     told = f"This repository brings memory files that are not used: {', '.join(names)}"
     if not asks or not sys.stdin.isatty():
-        frame.note(f"byheart: {told}. Accept them with: byheart trust")
+        common.note(f"byheart: {told}. Accept them with: byheart trust")
         return
-    frame.note(told)
+    common.note(told)
     if click.confirm("Use them as your own?", default=False, err=True):
         trusted.accept(opened)
     else:
         known.decline()
-        frame.note("Not used. Change that with: byheart trust")
+        common.note("Not used. Change that with: byheart trust")

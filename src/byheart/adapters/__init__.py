@@ -1,1 +1,0 @@
-"""The outside world: disk and scanners. Each adapter knows the domain and one package."""

@@ -1,1 +1,0 @@
-"""Prepared briefs as files, for a hook that has a few milliseconds: nothing here imports more than it must."""

@@ -1,1 +1,0 @@
-"""Files on a disk, written so that nothing is lost."""

@@ -1,1 +1,0 @@
-"""Tables for searching; derived from files, and rebuilt when they are gone."""

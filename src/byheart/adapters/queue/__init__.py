@@ -1,1 +1,0 @@
-"""The queue of learning: state.db."""

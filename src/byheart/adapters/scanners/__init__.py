@@ -1,1 +1,0 @@
-"""Finding what must not be stored: secrets, hidden characters, instruction-like text."""

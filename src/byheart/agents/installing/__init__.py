@@ -1,0 +1,1 @@
+"""Putting pieces into agents' files and taking them out again."""

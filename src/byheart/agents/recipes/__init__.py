@@ -1,0 +1,1 @@
+"""How each agent is connected, as data."""

@@ -1,0 +1,1 @@
+"""A module for each form of transcript."""

@@ -1,0 +1,122 @@
+"""aider: one Markdown file a repository, all chats in it one after the other."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from byheart.agents.reading import lines
+from byheart.agents.reading.turn_builder import Scribe
+from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Tally, Touch
+from byheart.text.slugs import short_digest
+
+AGENT = "aider"
+# What a single message may hold; more than anybody reads.
+LONGEST = 1_000_000
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
+_VERSION = re.compile(r"> Aider v(\S+)")
+_APPLIED = re.compile(r"> Applied edit to (.+?)\s*$")
+_COMMIT = re.compile(r"> Commit ([0-9a-f]{7,40}) ")
+_RAN = re.compile(r"> (?:Running|\$) (.+?)\s*$")
+
+
+def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
+    """All chats of one history file; a chat's name comes from its file and when it began."""
+    folder = os.path.dirname(found.path)
+    scribe: Scribe | None = None
+    gathered: list[str] = []
+    mode = ""
+    fenced = False
+    seen: dict[str, int] = {}
+    held = 0
+    last = [""]
+    for line in lines.rows(lines.text(found.path, caps.document_bytes, tally)):
+        started = None if fenced else _START.match(line)
+        tally.lines += 1
+        tally.known_lines += 1
+        if started:
+            if scribe:
+                _flush(scribe, mode, gathered, last)
+                yield from scribe.end()
+            began = started.group(1)
+            seen[began] = seen.get(began, 0) + 1
+            own = f"aider-{began.replace(' ', 'T').replace(':', '')}-{short_digest(folder, began, str(seen[began]))}"
+            scribe = Scribe(Session(id=own, agent=AGENT, path=found.path, cwd=folder))
+            # The file is written in the machine's own time.
+            scribe.seen(_local(began))
+            mode, gathered, last = "", [], [""]
+            continue
+        if scribe is None:
+            if line.strip():
+                tally.skipped["before the first chat"] += 1
+            continue
+        # aider ends the lines that it writes itself with two spaces; an answer's own headings and quotes have none.
+        marked = not fenced and (line.endswith("  ") or line.startswith("> Commit "))
+        kind = (
+            "user"
+            if marked and line.startswith("####")
+            else "tool"
+            if marked and line.startswith("> ")
+            else "assistant"
+        )
+        if kind == "assistant" and line.startswith("```"):
+            fenced = not fenced
+        if kind == "assistant" and mode == "user" and not line.strip():
+            continue
+        if kind != mode:
+            _flush(scribe, mode, gathered, last)
+            yield from scribe.take()
+            mode, gathered, fenced, held = kind, [], fenced if kind == "assistant" else False, 0
+        held += len(line) + 1
+        if held <= LONGEST:
+            gathered.append(line)
+        elif held - len(line) <= LONGEST + 1:
+            tally.skipped["message too long"] += 1
+    if scribe:
+        _flush(scribe, mode, gathered, last)
+        yield from scribe.end()
+    tally.known_bytes = tally.bytes
+
+
+def _local(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _flush(scribe: Scribe, mode: str, gathered: list[str], last: list[str]) -> None:
+    if mode == "user":
+        scribe.hear("\n".join(line[4:].strip() for line in gathered), None)
+    elif mode == "assistant":
+        text = "\n".join(gathered).strip()
+        if text and text not in last[0]:
+            # A commit message of several lines repeats the answer; only its first line is marked as console output.
+            scribe.say("assistant", Speaker.ASSISTANT, text, None)
+            last[0] = text
+    elif mode == "tool":
+        _console(scribe, gathered)
+
+
+def _console(scribe: Scribe, gathered: list[str]) -> None:
+    for line in gathered:
+        version, applied, commit, ran = (each.match(line) for each in (_VERSION, _APPLIED, _COMMIT, _RAN))
+        if version:
+            scribe.know(version=version.group(1))
+        if commit:
+            scribe.know(commit=commit.group(1))
+        if applied:
+            _did(scribe, "edit", {"path": applied.group(1)}, (Touch(applied.group(1), How.EDIT),))
+        elif ran:
+            _did(scribe, "bash", {"command": ran.group(1)}, ())
+    text = "\n".join(line[2:].rstrip() for line in gathered)
+    scribe.say("tool", Speaker.TOOL, text, None, synthetic="console")
+
+
+def _did(scribe: Scribe, tool: str, given: dict[str, Any], touches: tuple[Touch, ...]) -> None:
+    call = f"call-{scribe.number}"
+    scribe.call(call, tool, given, None)
+    scribe.answer(call, None, None, touches=touches)

@@ -1,0 +1,162 @@
+"""Cursor's agent transcripts: role and blocks a line, no times; plain text in the oldest."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from byheart.agents.reading import lines
+from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.values import blocks_of, flat, mapping, named_uuid, string, when
+from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
+
+AGENT = "cursor"
+_WRAPPERS = ("user_query",)
+_CALLS = frozenset({"tool_use", "tool_call", "tool-call"})
+_RESULTS = frozenset({"tool_result", "tool-result"})
+_WORKSPACE = re.compile(r"Workspace Path: (\S[^\n]{0,500})")
+_BLOCK = re.compile(r"^(user|assistant|A):\s*$", re.MULTILINE)
+
+
+def _session(found: Found) -> Session:
+    stem = os.path.splitext(os.path.basename(found.path))[0]
+    folder = os.path.dirname(found.path)
+    parent = os.path.basename(os.path.dirname(folder)) if os.path.basename(folder) == "subagents" else None
+    return Session(id=named_uuid(stem) or stem, agent=AGENT, path=found.path, parent=parent, cwd=_cwd(found.path))
+
+
+class CursorReader:
+    """Reads the lines of one transcript."""
+
+    def __init__(self, found: Found) -> None:
+        self.scribe = Scribe(_session(found))
+        self._side = self.scribe.session.id if self.scribe.session.parent else None
+        self._calls = 0
+        self._waiting: list[str] = []
+
+    def line(self, value: dict[str, Any]) -> str | None:
+        """Take one line in; the name of its type where that is unknown."""
+        role, content = value.get("role"), mapping(value.get("message")).get("content", value.get("content"))
+        if role not in ("user", "assistant", "system"):
+            return (
+                None
+                if value.get("type") in ("turn_ended", "turn_started", "session_started")
+                else string(value.get("type")) or "?"
+            )
+        at = when(value.get("timestamp"))
+        self.scribe.seen(at)
+        texts = []
+        for block in blocks_of(content):
+            kind = string(mapping(block).get("type"))
+            if kind in _CALLS:
+                self._calls += 1
+                own = string(block.get("id")) or string(block.get("toolCallId")) or f"call-{self._calls}"
+                name = string(block.get("name")) or string(block.get("toolName"))
+                self.scribe.call(own, name, block.get("input", block.get("args")), at, side=self._side)
+                self._waiting.append(own)
+            elif kind in _RESULTS:
+                self._result(block, at)
+            elif role == "user":
+                texts.append(flat(block))
+            else:
+                speaker = Speaker.SYSTEM if role == "system" else Speaker.ASSISTANT
+                self.scribe.say(str(role), speaker, flat(block), at, side=self._side)
+        self._user("\n".join(filter(None, texts)), at)
+        return None
+
+    def _user(self, text: str, at: Any) -> None:
+        if not text:
+            return
+        folder = _WORKSPACE.search(text)
+        if folder:
+            self.scribe.know(cwd=folder.group(1).strip())
+        self._waiting.clear()
+        self.scribe.hear(text, at, side=self._side, wrappers=_WRAPPERS)
+
+    def _result(self, block: dict[str, Any], at: Any) -> None:
+        own = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
+        if not self.scribe.is_open(own) and self._waiting:
+            own = self._waiting.pop(0)
+        failed = block.get("is_error")
+        self.scribe.answer(
+            own or None,
+            flat(block.get("content", block.get("result"))),
+            at,
+            failed=failed if isinstance(failed, bool) else None,
+        )
+
+    def finish(self) -> None:
+        """Nothing is left to say."""
+
+    def state(self) -> dict[str, Any]:
+        """What has to be remembered to go on later."""
+        return {"scribe": self.scribe.state(), "calls": self._calls, "waiting": self._waiting[-100:]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.scribe.restore(state["scribe"])
+        self._calls, self._waiting = int(state["calls"]), list(state["waiting"])
+
+
+def plain(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
+    """The oldest transcripts: blocks headed `user:` and `assistant:`."""
+    text = lines.text(found.path, caps.document_bytes, tally)
+    scribe = Scribe(_session(found))
+    heads = list(_BLOCK.finditer(text))
+    for head, following in zip(heads, [*heads[1:], None], strict=False):
+        body = text[head.end() : following.start() if following else len(text)]
+        if head.group(1) == "user":
+            scribe.hear(body, None, wrappers=_WRAPPERS)
+        else:
+            _said(scribe, body)
+        tally.lines += 1
+        tally.known_lines += 1
+        yield from scribe.take()
+    tally.known_bytes = tally.bytes if heads else 0
+    yield from scribe.end()
+
+
+def _said(scribe: Scribe, body: str) -> None:
+    spoken: list[str] = []
+    for paragraph in re.split(r"^(?=\[(?:Thinking|Tool call|Tool result)\])", body, flags=re.MULTILINE):
+        head, _, rest = paragraph.partition("\n")
+        if head.startswith("[Tool call]"):
+            pairs = (row.strip().partition(": ") for row in rest.splitlines() if ": " in row)
+            given = {name: value for name, _, value in pairs}
+            scribe.call("last", head.removeprefix("[Tool call]").strip(), given, None)
+        elif head.startswith("[Tool result]"):
+            scribe.answer("last", rest.strip(), None, tool=head.removeprefix("[Tool result]").strip())
+        elif head.startswith("[Thinking]"):
+            spoken.append(paragraph.partition("\n\n")[2])
+        else:
+            spoken.append(paragraph)
+    scribe.say("assistant", Speaker.ASSISTANT, "".join(spoken), None)
+
+
+def _cwd(path: str) -> str | None:
+    """The project's folder, found by walking the disk for one whose name comes to the same slug."""
+    steps = path.split(os.sep)
+    if "agent-transcripts" not in steps:
+        return None
+    slug = steps[steps.index("agent-transcripts") - 1]
+    here, rest = os.sep, slug
+    for _ in range(40):
+        try:
+            names = sorted(entry.name for entry in os.scandir(here) if entry.is_dir())
+        except OSError:
+            return None
+        fitting = [name for name in names if rest == _slug(name) or rest.startswith(_slug(name) + "-")]
+        fitting = [name for name in fitting if _slug(name)]
+        if not fitting:
+            return None
+        best = max(fitting, key=lambda name: len(_slug(name)))
+        here, rest = os.path.join(here, best), rest[len(_slug(best)) + 1 :]
+        if not rest:
+            return here
+    return None
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")

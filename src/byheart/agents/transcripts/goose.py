@@ -1,0 +1,162 @@
+"""Goose: JSON lines (older) or a SQLite store (newer), messages of the same shape in both."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from byheart.agents.reading import lines, stores
+from byheart.agents.reading.lines import Broken
+from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.values import flat, listing, mapping, string, when
+from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
+
+AGENT = "goose"
+_QUIET = frozenset(
+    "thinking redactedThinking image toolConfirmationRequest actionRequired systemNotification conversationCompacted contextLengthExceeded summarizationRequested reasoning".split()
+)
+
+
+class GooseReader:
+    """Reads the lines of one session."""
+
+    def __init__(self, found: Found) -> None:
+        stem = os.path.basename(found.path).removesuffix(".jsonl")
+        self.scribe = Scribe(Session(id=stem, agent=AGENT, path=found.path))
+
+    def line(self, value: dict[str, Any]) -> str | None:
+        """Take one line in; the name of its type where that is unknown."""
+        if "role" not in value:
+            if not {"working_dir", "description", "message_count", "total_tokens"} & set(value):
+                return "?" + ",".join(sorted(value)[:4])
+            self.scribe.know(cwd=string(value.get("working_dir")), title=string(value.get("description")))
+            return None
+        return message(self.scribe, value, mapping(value.get("metadata")))
+
+    def finish(self) -> None:
+        """Nothing is left to say."""
+
+    def state(self) -> dict[str, Any]:
+        """What has to be remembered to go on later."""
+        return {"scribe": self.scribe.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.scribe.restore(state["scribe"])
+
+
+def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any], side: str | None = None) -> str | None:
+    """One message; the name of a block nobody knows."""
+    role, at, unknown = value.get("role"), when(value.get("created")), None
+    scribe.seen(at)
+    hidden = metadata.get("userVisible") is False
+    texts = []
+    for item in map(mapping, listing(value.get("content"))):
+        kind = string(item.get("type"))
+        if kind == "text" and role == "assistant" and not hidden:
+            scribe.say("assistant", Speaker.ASSISTANT, string(item.get("text")), at, side=side)
+        elif kind == "text":
+            texts.append(string(item.get("text")))
+        elif kind in ("toolRequest", "frontendToolRequest"):
+            call = mapping(item.get("toolCall"))
+            asked = mapping(call.get("value")) or call
+            scribe.call(
+                string(item.get("id")) or None, string(asked.get("name")), asked.get("arguments"), at, side=side
+            )
+        elif kind == "toolResponse":
+            _result(scribe, item, at)
+        elif kind not in _QUIET:
+            unknown = f"content/{kind}"
+    text = "\n".join(filter(None, texts))
+    if hidden or role not in ("user", "assistant"):
+        scribe.say(string(role) or "system", Speaker.SYSTEM, text, at, synthetic="summary" if hidden else "notice")
+    else:
+        scribe.hear(text, at, side=side)
+    return unknown
+
+
+def _result(scribe: Scribe, item: dict[str, Any], at: Any) -> None:
+    result = mapping(item.get("toolResult"))
+    value = result.get("value")
+    blocks = listing(mapping(value).get("content")) or listing(value)
+    # The same output is often there twice, once for each audience.
+    texts = list(dict.fromkeys(flat(block) for block in blocks))
+    failed = result.get("status") == "error" or mapping(value).get("isError") is True
+    scribe.answer(
+        string(item.get("id")) or None, "\n".join(filter(None, texts)) or flat(result.get("error")), at, failed=failed
+    )
+
+
+def in_store(path: str) -> Iterator[Found]:
+    """The sessions of a store; one that cannot be read is told as a whole."""
+    try:
+        with stores.opened(path) as store:
+            if not {"sessions", "messages"} <= stores.tables(store):
+                return
+            query = (
+                "SELECT s.id, s.updated_at, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) FROM sessions s"
+            )
+            for own, updated, messages in store.execute(query):
+                at = when(updated)
+                yield Found(
+                    agent=AGENT,
+                    path=path,
+                    part=str(own),
+                    size=stores.whole(messages),
+                    modified=int(at.timestamp()) if at else 0,
+                )
+    except Broken:
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+
+
+def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
+    """One session of a store."""
+    with stores.opened(found.path) as store:
+        if not {"sessions", "messages"} <= stores.tables(store) or not found.part:
+            raise Broken(stores.CORRUPT)
+        row = store.execute("SELECT * FROM sessions WHERE id = ?", (found.part,)).fetchone()
+        if row is None:
+            raise Broken("session is gone")
+        info = stores.named(row)
+        scribe = Scribe(
+            Session(
+                id=found.part,
+                agent=AGENT,
+                path=found.path,
+                cwd=string(info.get("working_dir")) or None,
+                title=string(info.get("name")) or string(info.get("description")) or None,
+                parent=string(info.get("parent_session_id")) or None,
+            )
+        )
+        scribe.seen(when(info.get("created_at")))
+        query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
+        for each in stores.rows(store, query, found.part, most=caps.rows):
+            yield from _stored(
+                scribe, each, caps, tally, found.part if info.get("session_type") == "sub_agent" else None
+            )
+    tally.known_bytes = tally.bytes
+    yield from scribe.end()
+
+
+def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None) -> Sequence[Event]:
+    known = stores.named(row)
+    content, metadata = string(known.get("content_json")), string(known.get("metadata_json"))
+    tally.bytes += len(content)
+    if len(content) > caps.line_bytes:
+        tally.lines += 1
+        tally.skipped[lines.LONG] += 1
+        return []
+    try:
+        blocks = lines.decoded(content.encode("utf-8", "replace"), tally)
+        more = mapping(lines.decoded(metadata.encode("utf-8", "replace"), tally)) if metadata else {}
+    except Broken as reason:
+        tally.lines += 1
+        tally.skipped[str(reason)] += 1
+        return []
+    value = {"role": known.get("role"), "created": known.get("created_timestamp"), "content": blocks}
+    counted(tally, message(scribe, value, more, side), 0)
+    return scribe.take()

@@ -1,0 +1,91 @@
+"""OpenClaw: pi's entries in a SQLite store, the large ones compressed; JSON lines in versions before that."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from byheart.agents.reading import lines, stores
+from byheart.agents.reading.lines import Broken
+from byheart.agents.reading.turn_builder import counted
+from byheart.agents.reading.values import string, when
+from byheart.agents.reading.zstd import inflated
+from byheart.agents.transcripts.pi import PiReader
+from byheart.domain.sessions import Caps, Event, Found, Tally
+
+AGENT = "openclaw"
+
+
+def in_store(path: str) -> Iterator[Found]:
+    """The sessions of a store; one that cannot be read is told as a whole."""
+    try:
+        with stores.opened(path) as store:
+            if "transcript_events" not in stores.tables(store):
+                return
+            query = "SELECT session_id, count(*), max(created_at) FROM transcript_events GROUP BY session_id"
+            for own, events, newest in store.execute(query):
+                yield Found(
+                    agent=AGENT, path=path, part=str(own), size=stores.whole(events), modified=stores.whole(newest)
+                )
+    except Broken:
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+
+
+def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
+    """One session of a store."""
+    with stores.opened(found.path) as store:
+        if "transcript_events" not in stores.tables(store) or not found.part:
+            raise Broken(stores.CORRUPT)
+        reader = PiReader(found, AGENT)
+        packed = ", event_zstd" if "event_zstd" in stores.columns(store, "transcript_events") else ", NULL"
+        query = f"SELECT event_json{packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
+        for plain, blob in stores.rows(store, query, found.part, most=caps.rows):
+            raw = (
+                plain.encode("utf-8", "replace")
+                if isinstance(plain, str)
+                else inflated(bytes(blob or b""), caps.line_bytes)
+            )
+            if raw is None or len(raw) > caps.line_bytes:
+                tally.lines += 1
+                tally.skipped[lines.UNPACKED if raw is None else lines.LONG] += 1
+                continue
+            tally.bytes += len(raw)
+            _take(reader, raw, tally)
+            yield from reader.scribe.take()
+        _window(store, reader, found.part)
+    reader.finish()
+    yield from reader.scribe.end()
+
+
+def _take(reader: PiReader, raw: bytes, tally: Tally) -> None:
+    try:
+        value = lines.decoded(raw, tally)
+    except Broken as reason:
+        tally.lines += 1
+        tally.skipped[str(reason)] += 1
+        return
+    if isinstance(value, dict):
+        counted(tally, reader.line(value), len(raw))
+    else:
+        tally.lines += 1
+        tally.skipped[lines.NOT_OBJECT] += 1
+
+
+def _window(store: Any, reader: PiReader, session: str) -> None:
+    """What the store says about the session besides its entries."""
+    if "session_windows" not in stores.tables(store):
+        return
+    row = store.execute("SELECT * FROM session_windows WHERE session_id = ?", (session,)).fetchone()
+    if row is None:
+        return
+    known = stores.named(row)
+    reader.scribe.know(
+        parent=string(known.get("spawned_by")) or string(known.get("parent_session_key")),
+        title=string(known.get("display_name")),
+        closed=True if known.get("status") in ("done", "failed", "killed", "timeout") else None,
+    )
+    reader.scribe.seen(when(known.get("started_at")))

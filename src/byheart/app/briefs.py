@@ -1,0 +1,209 @@
+"""What sessions are told: cards made, kept and cut to size."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from byheart.app import trusted
+from byheart.app.open import IN_CHECKOUT, JOURNAL_FILE, PROFILE_FILE, REPO_RULES, Surroundings, open_memory
+from byheart.brief import fit
+from byheart.domain.brief import Brief, ToldLine
+from byheart.domain.errors import BadInput, ByheartError, NothingFound
+from byheart.domain.values import replace
+from byheart.storage.cards import card_store
+from byheart.text.tokens import tokens as counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from byheart.app.open import Opened
+    from byheart.brief.build import Kitchen
+    from byheart.learning.handbook_files import Shelf
+
+_HINT = 2_000
+
+
+def prepared(opened: Opened, around: Surroundings, *, keep: bool = True) -> dict[str, Any]:
+    """The card of the folder that a memory was opened for: as it is kept where it still holds, else with what is stale made
+    anew."""
+    home, folder = opened.home, opened.project.folder
+    old = card_store.read(home, folder)
+    stale: list[int] = []
+    if old is not None and (not card_store.holds(old, around.environment) or around.flags):
+        old = None
+    if old is not None:
+        stale = card_store.stale(old)
+        if old["day"] != f"{around.clock().astimezone():%Y-%m-%d}":
+            stale += [place for place, each in enumerate(old["sections"]) if each["name"] == "journal"]
+        if not stale:
+            return old
+    from byheart.brief import build
+
+    card = build.card_of(_kitchen(opened, around), card_store.VERSION, old, stale)
+    card["private"] = bool(opened.memory.desk.scanner.secrets(folder))
+    # A path that holds a credential is kept nowhere; the card is made anew each time.
+    if keep and not around.flags and not card["private"]:
+        card_store.write(home, card)
+    return card
+
+
+def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
+    from byheart.brief.build import Kitchen
+    from byheart.learning.handbook_files import shelf_of
+
+    project, desk = opened.project, opened.memory.desk
+    general = [os.path.join(opened.home, "config.toml"), os.path.join(project.folder, ".byheart.toml")]
+    dot_git = os.path.join(project.folder, ".git")
+    general += [dot_git] if os.path.isfile(dot_git) else []
+    general += [os.path.join(project.common_folder, "config")] if project.common_folder else []
+    if not desk.trust.is_trusted:
+        # One that appears is told of.
+        names = (PROFILE_FILE, REPO_RULES, JOURNAL_FILE, *IN_CHECKOUT)
+        general += [os.path.join(project.folder, name) for name in names]
+    return Kitchen(
+        desk=desk,
+        shelf=shelf_of(desk, opened.home, project.id),
+        settings=opened.config.brief,
+        summary_tokens=opened.config.learning.summary_tokens,
+        learns=opened.config.flag("learning.enabled"),
+        general=tuple(general),
+        environment=tuple(card_store.overrides(around.environment)),
+        stamp=card_store.stamp,
+        unused=tuple(trusted.unused(opened)),
+        is_ignored=bool(opened.ignored),
+    )
+
+
+def brief(
+    opened: Opened,
+    around: Surroundings,
+    *,
+    hint: str = "",
+    characters: int | None = None,
+    tokens: int | None = None,
+    delimiter: str | None = None,
+) -> Brief | None:
+    """What a session in this folder is told; None where there is nothing to tell. With a hint, what fits it is told, too."""
+    return _cut(prepared(opened, around), opened, around, hint, characters, tokens, delimiter)
+
+
+def brief_of(opened: Opened, around: Surroundings, shelf: Shelf) -> Brief | None:
+    """What a session of another project is told, as far as that can be known without its folder."""
+    from byheart.brief import build
+    from byheart.domain.roots import Project
+
+    folder = next(
+        (folder for folder, project in card_store.folders(opened.home) if project == shelf.project), str(shelf.folder)
+    )
+    project = Project(id=shelf.project, name=shelf.name, folder=folder)
+    kitchen = replace(_kitchen(opened, around), desk=replace(shelf.desk, project=project), shelf=shelf)
+    return _cut(build.card_of(kitchen, card_store.VERSION), opened, around, "", None, None, None)
+
+
+def _cut(
+    card: dict[str, Any],
+    opened: Opened,
+    around: Surroundings,
+    hint: str,
+    characters: int | None,
+    tokens: int | None,
+    delimiter: str | None,
+) -> Brief | None:
+    """A card cut to size."""
+    notes = [note for section in card["sections"] for note in section["notes"]]
+    if card["off"]:
+        line = fit.silence(card["off"])
+        return Brief(text=line, tokens=counted(line), characters=len(line), notes=(card["off"],))
+    sections = list(card["sections"])
+    if hint.strip():
+        related = _related(opened, around, hint[:_HINT], sections)
+        place = next((n for n, each in enumerate(sections) if each["name"] in ("journal", "index")), len(sections))
+        sections[place:place] = related
+    sections = [_verified(each, card["folder"]) for each in sections]
+    most = tokens or card["settings"]["tokens"]
+    room = characters or most * 4
+    head = (card["head"][0], card["head"][1])
+    used = sum(len(each) + 1 for each in card["notices"]) + (len(fit.PARTLY) + 1 if notes else 0)
+    chosen, out = fit.fitted(head, sections, room - used, most - used // 3)
+    told = [ToldLine(section=title, text=line[0], address=line[1], why=line[3], tokens=line[2]) for title, lines in chosen for line in lines]  # fmt: skip
+    left = [ToldLine(section=title, text=line[0], address=line[1], why="there was no room", tokens=line[2]) for title, line in out]  # fmt: skip
+    left += [
+        ToldLine(section=each["title"], text=text, address=address, why=why)
+        for each in sections
+        for text, address, why in each["left_out"]
+    ]
+    said = [*card["notices"], *([fit.PARTLY] if notes else [])]
+    if out and not told:
+        said.append(fit.NO_ROOM.format(count=len(out)))
+    if not told:
+        line = "".join(f"{each}\n" for each in said)
+        return (
+            Brief(text=line, tokens=counted(line), characters=len(line), left_out=tuple(left), notes=tuple(notes))
+            if said
+            else None
+        )
+    text = fit.rendered(head[0], chosen, len(out), delimiter or os.urandom(6).hex(), said)
+    return Brief(text=text, tokens=counted(text), characters=len(text), told=tuple(told), left_out=tuple(left), notes=tuple(notes))  # fmt: skip
+
+
+def _verified(section: dict[str, Any], folder: str) -> dict[str, Any]:
+    return {**section, "lines": [fit.checked(line, folder, os.path.lexists) for line in section["lines"]]}
+
+
+def _related(opened: Opened, around: Surroundings, hint: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What memory holds about this very work, less what is told anyway."""
+    from byheart.brief import build, collect
+
+    section = build.served(_kitchen(opened, around), collect.related(opened.memory.desk, hint))
+    told = {line[0] for each in known for line in each["lines"]}
+    section["lines"] = [line for line in section["lines"] if line[0] not in told]
+    return [section] if section["lines"] or section["notes"] else []
+
+
+def refresh(around: Surroundings, folders: Iterable[str] = ()) -> int:
+    """Make the cards anew that no longer hold, and those of folders that have none yet; how many there are."""
+    home = around.home
+    wanted = dict.fromkeys([*(folder for folder, _ in card_store.folders(home)), *folders])
+    done = 0
+    for folder in wanted:
+        if not os.path.isdir(folder):
+            continue
+        try:
+            there = replace(around, folder=folder, flags=())
+            opened = open_memory(there)
+            prepared(opened, there)
+            done += 1
+        except ByheartError:
+            # One folder's trouble is not another's; whoever works there is told of it.
+            continue
+    return done
+
+
+def after_write(opened: Opened, around: Surroundings) -> None:
+    """Have the card of this folder hold again, where there is one: somebody asks for it at every start of a session."""
+    if card_store.read(opened.home, opened.project.folder) is not None:
+        prepared(opened, around)
+
+
+def why(home: str, session: str | None) -> dict[str, Any]:
+    """What a session was told: the last one, or the one whose id begins so."""
+    every = card_store.every_sent(home)
+    if not every:
+        raise NothingFound(
+            "no session was told anything yet; byheart install connects agents, byheart brief shows what they get"
+        )
+    if not session:
+        return every[0]
+    fitting = [each for each in every if str(each.get("session", "")).startswith(session)]
+    if not fitting:
+        raise NothingFound(f"no session whose id begins with {session!r} was told anything")
+    if len({each["session"] for each in fitting}) > 1:
+        names = ", ".join(str(each["session"]) for each in fitting[:5])
+        raise BadInput(f"{session!r} fits {len(fitting)} sessions; name one: {names}")
+    return fitting[0]
+
+
+def folder_of(cwd: str) -> str:
+    """The folder whose brief a session in `cwd` is told."""
+    return card_store.folder_of(cwd)

@@ -1,0 +1,276 @@
+"""Agents on this machine: who is here, connecting them, and whether the connection works."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from byheart import __version__, extensions
+from byheart.agents.installing.connections import Connections
+from byheart.agents.recipes.agents import RECIPES
+from byheart.domain.errors import BadInput
+from byheart.domain.installing import AgentStatus, Around, Installed, Kind
+from byheart.storage.cards import lease
+from byheart.storage.files.disk import DiskFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from byheart.app.open import Opened, Surroundings
+    from byheart.domain.installing import Recipe
+
+USER = "user"
+_SECONDS = 20
+# Files of agents' that hold their whole state may be large.
+_LARGEST = 64_000_000
+
+
+def names() -> tuple[str, ...]:
+    """Every agent that can be connected."""
+    return tuple(RECIPES)
+
+
+def launcher() -> tuple[str, ...]:
+    """The words that call this byheart from anywhere."""
+    beside = os.path.join(os.path.dirname(sys.executable), "byheart")
+    return (beside,) if os.access(beside, os.X_OK) else (sys.executable, "-m", "byheart")
+
+
+def plugin(opened: Opened, around: Surroundings, agent: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """An agent's plugin as files by path, and the commands that add it."""
+    from byheart.agents.recipes.plugins import HOW, PLUGINS
+
+    if agent not in PLUGINS:
+        raise BadInput(f"there is no plugin for {agent!r}; there are {', '.join(PLUGINS)}")
+    return PLUGINS[agent](_place(opened, around, None), extensions.text), HOW[agent]
+
+
+def recipe(opened: Opened, around: Surroundings, agent: str, project: str | None) -> Recipe:
+    """How an agent is connected here."""
+    if agent not in RECIPES:
+        raise BadInput(f"{agent!r} is no agent that byheart knows; there are {', '.join(RECIPES)}")
+    return RECIPES[agent](_place(opened, around, project), extensions.text)
+
+
+def _place(opened: Opened, around: Surroundings, project: str | None) -> Around:
+    """Where agents' files lie, and how byheart is called from there."""
+    home = around.environment.get("HOME") or os.path.expanduser("~")
+    chosen = around.environment.get("BYHEART_HOME")
+    settings = opened.config.brief
+    return Around(
+        home=home,
+        environment=dict(around.environment),
+        command=launcher(),
+        # An agent hands its servers no more of the environment than it likes.
+        variables={"BYHEART_HOME": chosen} if chosen else {},
+        version=__version__,
+        project=project,
+        on_prompt=settings.on_prompt,
+        on_tool=settings.on_tool,
+        system=sys.platform,
+        tokens=settings.tokens,
+    )
+
+
+def connections(home: str) -> Connections:
+    """What of ours is in agents' files."""
+    return Connections(DiskFiles(file_bytes=_LARGEST), home, os.path.isdir, _prune)
+
+
+def _prune(folder: str) -> None:
+    """Take a folder away that holds nothing."""
+    if os.path.isdir(folder) and not os.listdir(folder):
+        os.rmdir(folder)
+
+
+def here(opened: Opened, around: Surroundings) -> list[str]:
+    """The agents that are on this machine: their program is, or their folder."""
+    return [name for name in RECIPES if _is_here(recipe(opened, around, name, None), around)]
+
+
+def _is_here(found: Recipe, around: Surroundings) -> bool:
+    path = around.environment.get("PATH", os.defpath)
+    return any(os.path.isdir(folder) for folder in found.folders) or any(
+        shutil.which(each, path=path) for each in found.programs
+    )
+
+
+def scope_of(project: str | None) -> str:
+    """What a connection is recorded under."""
+    return f"project {project}" if project else USER
+
+
+def install(
+    opened: Opened, around: Surroundings, agent: str, project: str | None, *, dry: bool, trust: bool = True
+) -> Installed:
+    """Connect an agent, or only say what that would change."""
+    found = recipe(opened, around, agent, project)
+    known = connections(opened.home)
+    if dry:
+        return known.planned(found, scope_of(project))
+    notes: list[str] = []
+    if found.after == "codex-trust":
+        from byheart.agents import codex_trust
+
+        notes = [codex_trust.BY_HAND]
+        hooks = next(
+            (each for each in known.planned(found, scope_of(project)).changes if each.path.endswith("hooks.json")), None
+        )
+        if trust and hooks is not None and hooks.after is not None:
+            found, notes = codex_trust.with_trust(found, hooks.after, os.path.realpath(hooks.path), around.environment)
+    with _alone(opened.home):
+        done = known.connect(found, scope_of(project))
+    done.notes += notes
+    return done
+
+
+def _alone(home: str) -> AbstractContextManager[None]:
+    """One byheart at a time changes agents' files: what it did is written down at the end."""
+    return lease.waited_for(os.path.join(home, "state", "install.lock"))
+
+
+def uninstall(opened: Opened, agent: str, scope: str, *, dry: bool) -> Installed:
+    """Disconnect an agent."""
+    with _alone(opened.home):
+        return connections(opened.home).disconnect(agent, scope, dry=dry)
+
+
+def installed(opened: Opened) -> list[tuple[str, str]]:
+    """What is connected: (agent, scope)."""
+    return [(each["agent"], each["scope"]) for each in connections(opened.home).record().values()]
+
+
+def statuses(
+    opened: Opened, around: Surroundings, chosen: Sequence[str] = (), *, live: bool = True
+) -> list[AgentStatus]:
+    """How each agent stands. A live check calls the hook and the server as the agent would."""
+    known = connections(opened.home)
+    record = known.record()
+    found = []
+    for name in chosen or RECIPES:
+        own = recipe(opened, around, name, None)
+        scopes = tuple(each["scope"] for each in record.values() if each["agent"] == name)
+        problems = []
+        for scope in scopes:
+            project = scope.removeprefix("project ") if scope != USER else None
+            planned = known.planned(known.with_recorded(recipe(opened, around, name, project), scope), scope)
+            problems += [planned.problem] if planned.problem else []
+            problems += [
+                f"{change.path} is not as byheart install would write it"
+                for change in planned.changes
+                if change.is_change
+            ]
+        works: list[tuple[str, str]] = []
+        if scopes and live:
+            texts = [
+                text
+                for each in record.values()
+                if each["agent"] == name
+                for path in each["files"]
+                if (text := _file(path))
+            ]
+            hook, server = _written(texts, name)
+            if _has_server(own):
+                works.append(("server", _server(around, server)))
+            how, wrong = _hook(around, name, hook)
+            works.append((f"hook for {name}", how))
+            problems += [wrong] if wrong else []
+        found.append(
+            AgentStatus(agent=name, is_here=_is_here(own, around), version=_version(own, around) if live else "", scopes=scopes, works=tuple(works), problems=tuple(problems))
+        )  # fmt: skip
+    return found
+
+
+def _file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read(_LARGEST)
+    except OSError:
+        return ""
+
+
+def _has_server(found: Recipe) -> bool:
+    return any("mcp" in piece.path.lower() or "mcp" in str(piece.at).lower() or piece.kind is Kind.BLOCK or "mcpServers" in piece.text for piece in found.pieces)  # fmt: skip
+
+
+def _version(found: Recipe, around: Surroundings) -> str:
+    """What an agent says of its version."""
+    path = around.environment.get("PATH", os.defpath)
+    program = next((there for each in found.programs if (there := shutil.which(each, path=path))), None)
+    if program is None:
+        return ""
+    told = _told([program, "--version"], b"", around)
+    return told.strip().split("\n")[0][:60]
+
+
+_HOOKED = re.compile(r'"((?:[^"\\]|\\.)*\bhook session-start\b(?:[^"\\]|\\.)*)"')
+_WORDS = re.compile(r'\[\s*"(/(?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\]')
+_SERVED = re.compile(r'"command"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*\[([^\]]*"mcp"[^\]]*)\]')
+_SERVED_TOML = re.compile(r'command = ("(?:[^"\\]|\\.)*")\nargs = (\[[^\]]*"mcp"[^\]]*\])')
+
+
+def _written(texts: Sequence[str], client: str) -> tuple[list[str] | None, list[str] | None]:
+    """The commands that an agent's own files have for the hook and for the server; None where they have none."""
+    hook: list[str] | None = None
+    server: list[str] | None = None
+    for text in texts:
+        if hook is None and (found := _HOOKED.search(text)):
+            hook = ["sh", "-c", str(json.loads(f'"{found[1]}"'))]
+        elif hook is None and "session-start" in text and (found := _WORDS.search(text)):
+            hook = [*json.loads(found[0]), "hook", "session-start", "--client", client]
+        if server is None and (found := _SERVED.search(text)):
+            server = [str(json.loads(f'"{found[1]}"')), *json.loads(f"[{found[2]}]")]
+        elif server is None and (found := _SERVED_TOML.search(text)):
+            server = [str(json.loads(found[1])), *json.loads(found[2])]
+    return hook, server
+
+
+def _server(around: Surroundings, words: list[str] | None) -> str:
+    """Whether the server answers that an agent would start."""
+    ask = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}},
+    }
+    command = words or [*launcher(), "mcp"]
+    _, told = _ran(command, json.dumps(ask).encode() + b"\n", around)
+    return "answers" if '"serverInfo"' in told else f"does not answer ({shlex.join(command)})"
+
+
+def _hook(around: Surroundings, client: str, words: list[str] | None) -> tuple[str, str]:
+    """What the hook at a session's start would tell, and what is wrong with it."""
+    from byheart.agents.envelopes import CLIENTS
+
+    if client not in CLIENTS:
+        return "none needed", ""
+    given = json.dumps({"cwd": around.folder, "hook_event_name": "SessionStart"}).encode()
+    command = words or [*launcher(), "hook", "session-start", "--client", client]
+    code, told = _ran(command, given, around)
+    if code:
+        shown = command[2] if command[:2] == ["sh", "-c"] else shlex.join(command)
+        return (
+            "does not run",
+            f"the hook in its settings fails with exit code {code}: {shown}; byheart install {client} writes it again",
+        )
+    return (f"tells {len(told):,} characters" if told else "has nothing to tell here yet"), ""
+
+
+def _told(words: list[str], given: bytes, around: Surroundings) -> str:
+    return _ran(words, given, around)[1]
+
+
+def _ran(words: list[str], given: bytes, around: Surroundings) -> tuple[int, str]:
+    environment = {name: value for name, value in around.environment.items() if name != "BYHEART_CHILD"}
+    try:
+        done = subprocess.run(words, input=given, capture_output=True, timeout=_SECONDS, env=environment, cwd=around.folder, check=False)  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return 127, ""
+    return done.returncode, done.stdout.decode("utf-8", "replace")

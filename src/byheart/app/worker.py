@@ -1,0 +1,66 @@
+"""What runs by itself: once, under a lease, started by hooks and gone when there is nothing left to do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from byheart.app import briefs, machine
+from byheart.app.open import Surroundings, open_memory
+from byheart.domain.errors import ByheartError
+from byheart.domain.values import dataclass, field
+from byheart.storage.cards import card_store, lease
+
+if TYPE_CHECKING:
+    from byheart.domain.learning import LearnReport
+
+_MOST_ROUNDS, _KEPT = 20, 200
+
+
+@dataclass(slots=True, kw_only=True)
+class Worked:
+    """What a worker did: its rounds, the sessions that were noted for it, and what it learnt."""
+
+    rounds: int = 0
+    noted: int = 0
+    learnt: list[str] = field(default_factory=list)
+    cards: int = 0
+    problems: list[str] = field(default_factory=list)
+    was_busy: bool = False
+
+
+def work(around: Surroundings) -> Worked:
+    """Learn from what was noted and what is due, then make briefs ready; again while something new was noted."""
+    done = Worked()
+    with lease.held(os.path.join(around.home, "state", "worker.lock")) as is_ours:
+        if not is_ours:
+            done.was_busy = True
+            return done
+        while done.rounds == 0 or (card_store.has_notes(around.home) and done.rounds < _MOST_ROUNDS):
+            done.rounds += 1
+            notes = card_store.take_notes(around.home)
+            done.noted += len(notes)
+            ended = {str(note.get(key)) for note in notes if note.get("event") != "stop" for key in ("session", "path") if note.get(key)}  # fmt: skip
+            try:
+                report = _learnt(around, frozenset(ended))
+                done.learnt += report.learnt
+                done.problems += [error for _, error in report.failed]
+            except ByheartError as error:
+                done.problems.append(str(error))
+            card_store.notes_done(around.home)
+        done.cards = briefs.refresh(around)
+        card_store.sweep_sent(around.home, _KEPT)
+    return done
+
+
+def _learnt(around: Surroundings, ended: frozenset[str]) -> LearnReport:
+    from byheart.learning.learning import Wanted
+
+    opened = open_memory(around)
+    every = machine.sessions(opened, around)
+    every.refresh()
+    learning = machine.learning(opened, around, every)
+    learning.count_briefed(card_store.every_sent(around.home))
+    report = learning.learn(Wanted(is_automatic=True, ended=ended))
+    opened.memory.caught_up()
+    return report

@@ -1,0 +1,279 @@
+"""Making a card: every section's lines, safe, checked against the project, not said elsewhere, with what they cost."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from byheart import prompts
+from byheart.brief import collect, stale_lines
+from byheart.domain.brief import BriefLine, BriefSection, BriefSettings
+from byheart.domain.errors import ByheartError
+from byheart.domain.handbook import MEMORY, SUMMARY
+from byheart.domain.roots import Place
+from byheart.domain.values import dataclass, replace
+from byheart.handbook.phrases import signal_of
+from byheart.text.neutralise import defused
+from byheart.text.similarity import normalised
+from byheart.text.tokens import tokens
+from byheart.workspace.context import PROFILE, is_enabled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from byheart.learning.handbook_files import Shelf
+    from byheart.workspace.context import Desk
+
+# What agents read in a project by themselves.
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".github/copilot-instructions.md")
+_DEFINITIONS = ("Makefile", "package.json", "justfile")
+_LONGEST, _LARGEST_FILE = 400, 400_000
+_MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
+_ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
+# What the user said, in so many words or again and again.
+_USERS = frozenset(("profile", "rules", "wishes", "journal"))
+
+
+_BAD_SETTINGS = "(byheart: this repository's .byheart.toml cannot be used and is ignored; `byheart settings` says why)"
+OFF = "memory is switched off here; `byheart settings` shows where, `byheart settings enabled on` turns it on"
+_UNTRUSTED = "(byheart: this repository brings memory files that the user has not accepted, so they are ignored: {names}. The user can run `byheart trust`.)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kitchen:
+    """What cards are made with. `general` are files that all of a card depends on; `stamp` tells whether a file changed."""
+
+    desk: Desk
+    shelf: Shelf
+    settings: BriefSettings
+    summary_tokens: int
+    learns: bool
+    general: tuple[str, ...]
+    environment: tuple[str, ...]
+    stamp: Callable[[str], str]
+    # Memory files that came with the checkout and that nobody trusts.
+    unused: tuple[str, ...] = ()
+    # The checkout's own settings cannot be used.
+    is_ignored: bool = False
+
+
+def card_of(
+    kitchen: Kitchen, version: int, old: dict[str, Any] | None = None, stale: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """A folder's card. With an old one, only the sections that are stale are made anew."""
+    desk = kitchen.desk
+    head = prompts.filled("read_path", memory_summary="").strip()
+    card: dict[str, Any] = {
+        "version": version,
+        "folder": desk.project.folder,
+        "project": desk.project.id,
+        "name": desk.project.name,
+        "day": f"{desk.clock().astimezone():%Y-%m-%d}",
+        "head": [head, tokens(head)],
+        "settings": {
+            "characters": kitchen.settings.characters,
+            "tokens": kitchen.settings.tokens,
+            "on_prompt": kitchen.settings.on_prompt,
+            "on_tool": kitchen.settings.on_tool,
+            "learns": kitchen.learns,
+            "seconds": kitchen.settings.seconds,
+        },
+        "environment": list(kitchen.environment),
+        "general": [[path, kitchen.stamp(path)] for path in _general(kitchen)],
+        "off": "",
+        "notices": [],
+        "sections": [],
+    }
+    silence = silence_of(desk)
+    if silence:
+        card["off"] = silence
+        # Switching it on again is a change of one of these.
+        card["general"] += [
+            [path, kitchen.stamp(path)] for root in desk.roots.values() if (path := str(root.documents[PROFILE]))
+        ]
+        return card
+    if kitchen.is_ignored:
+        card["notices"].append(_BAD_SETTINGS)
+    if kitchen.unused:
+        card["notices"].append(_UNTRUSTED.format(names=", ".join(kitchen.unused)))
+    kept = (
+        {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}
+    )
+    sections = [each for each in _sections(kitchen, kept) if each.name not in kept]
+    told = _Said(kitchen)
+    made = {section.name: told.served(section) for section in sections}
+    card["sections"] = [{**kept, **made}[name] for name in _ORDER if name in {**kept, **made}]
+    return card
+
+
+def _general(kitchen: Kitchen) -> list[str]:
+    folder = kitchen.desk.project.folder
+    return [*kitchen.general, *(os.path.join(folder, name) for name in (*INSTRUCTIONS, *_DEFINITIONS))]
+
+
+def silence_of(desk: Desk) -> str:
+    """Why a session is told nothing; empty where it is told."""
+    from byheart.domain.records import Scope
+
+    try:
+        return "" if is_enabled(desk, desk.roots[Scope.LOCAL]) else OFF
+    except ByheartError:
+        # A broken notebook is told of as such; the others still have something to say.
+        return ""
+
+
+def _sections(kitchen: Kitchen, kept: dict[str, Any]) -> list[BriefSection]:
+    """The sections that are not kept, each with what went wrong in it rather than none."""
+    found: list[BriefSection] = []
+    makers: list[tuple[tuple[str, ...], Callable[[], list[BriefSection]]]] = [
+        (("profile",), lambda: [collect.profile(kitchen.desk)]),
+        (("rules",), lambda: [collect.rules(kitchen.desk)]),
+        (("wishes", "tips", "index"), lambda: collect.handbook(kitchen.shelf)),
+        (("journal",), lambda: [collect.journal(kitchen.desk)]),
+        (("repository",), lambda: [collect.repository(kitchen.desk)]),
+    ]
+    for names, make in makers:
+        if all(name in kept for name in names):
+            continue
+        try:
+            found += make()
+        except ByheartError as error:
+            broken = BriefSection(name=names[0], title=names[0], share=0.0)
+            broken.notes.append(f"{names[0]}: {error}")
+            # Whatever mends it is a change of one of these.
+            broken.sources = _every_source(kitchen)
+            found.append(broken)
+    return found
+
+
+def _every_source(kitchen: Kitchen) -> list[str]:
+    roots = kitchen.desk.roots.values()
+    notebooks = [str(place) for root in roots for _, place in root.every()]
+    return [
+        *notebooks,
+        os.path.join(str(kitchen.shelf.folder), SUMMARY),
+        os.path.join(str(kitchen.shelf.folder), MEMORY),
+    ]
+
+
+class _Said:
+    """What has been taken into a card so far, and what stands in the way of a line."""
+
+    def __init__(self, kitchen: Kitchen) -> None:
+        self._kitchen = kitchen
+        self._folder = kitchen.desk.project.folder
+        texts = {name: text for name in INSTRUCTIONS if (text := self._text(name)) is not None}
+        self._elsewhere = stale_lines.SaidAlready(texts)
+        self._targets = stale_lines.targets_of(
+            self._text("Makefile"), _package(self._text("package.json")), self._text("justfile")
+        )
+        self._known: set[str] = set()
+        # What of the summary may be told, all of its sections together.
+        self._left = kitchen.summary_tokens
+
+    def _text(self, name: str) -> str | None:
+        """A file of the project's, if it is a plain one of a sane size."""
+        place = Place(self._folder, name)
+        try:
+            size = self._kitchen.desk.files.size(place)
+            return self._kitchen.desk.files.read(place).text if size is not None and size <= _LARGEST_FILE else None
+        except ByheartError:
+            return None
+
+    def served(self, section: BriefSection) -> dict[str, Any]:
+        """A section as the card keeps it."""
+        lines: list[BriefLine] = []
+        for each in section.lines:
+            line, reason = self._judged(each, is_users=section.name in _USERS)
+            if reason:
+                section.left_out.append((line.text, line.address, reason))
+            else:
+                lines.append(line)
+        for line in lines[_MOST_LINES:]:
+            section.left_out.append((line.text, line.address, "there are too many"))
+        lines = _harmless(self._kitchen.desk, section, lines[:_MOST_LINES])
+        if section.name in ("wishes", "tips", "index"):
+            lines = self._within(lines, section)
+        stamp = self._kitchen.stamp
+        return {
+            "name": section.name,
+            "title": section.title,
+            "share": section.share,
+            "sources": [[path, stamp(path)] for path in dict.fromkeys(section.sources)],
+            "lines": [[each.text, each.address, tokens(f"- {each.text} [{each.address}]\n"), each.why, list(each.files)] for each in lines],
+            "left_out": [list(each) for each in section.left_out[:_MOST_LEFT_OUT]],
+            "notes": [defused(self._kitchen.desk.scanner.redacted(each), _LONGEST) for each in section.notes],
+        }  # fmt: skip
+
+    def _within(self, lines: list[BriefLine], section: BriefSection) -> list[BriefLine]:
+        """As many lines as the summary's own limit allows, from the first on."""
+        kept = []
+        for line in lines:
+            cost = tokens(f"- {line.text} [{line.address}]\n")
+            if cost > self._left:
+                why = f"only {self._kitchen.summary_tokens} tokens of the summary are told"
+                section.left_out.append((line.text, line.address, why))
+            else:
+                self._left -= cost
+                kept.append(line)
+        return kept
+
+    def _judged(self, each: BriefLine, *, is_users: bool) -> tuple[BriefLine, str]:
+        """A line as it may be told, and why it is not."""
+        text = defused(self._kitchen.desk.scanner.redacted(each.text[:20_000]), _LONGEST)
+        line = replace(each, text=text)
+        key = normalised(text)
+        if not key:
+            return line, "it says nothing"
+        if key in self._known:
+            return line, "it is told already"
+        self._known.add(key)
+        parts = signal_of(each.text)
+        where = self._elsewhere.where([text, *([parts["default"]] if parts else [])])
+        # What a checkout says counts once its user trusts it; till then a line is told twice at worst. What the user said is told
+        # whatever a file says.
+        if where and not is_users and not each.is_global and self._kitchen.desk.trust.is_trusted:
+            return line, f"{where} says it already"
+        lost = stale_lines.lost_command(text, self._targets)
+        if lost:
+            return replace(line, text=f"{text} (unverified: {lost})", why=f"{line.why}; unverified"), ""
+        return replace(line, files=self._files(text)), ""
+
+    def _files(self, text: str) -> tuple[str, ...]:
+        """The files that a line speaks of, where they are looked for."""
+        folders = ("", *stale_lines.folders_in(text))
+        found = []
+        for path in stale_lines.files_in(text):
+            there = [f"{folder}/{path}".lstrip("/") for folder in folders]
+            found.append(next((each for each in there if os.path.lexists(os.path.join(self._folder, each))), path))
+        return tuple(found)
+
+
+def _package(text: str | None) -> dict[str, object] | None:
+    try:
+        found = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _harmless(desk: Desk, section: BriefSection, lines: list[BriefLine]) -> list[BriefLine]:
+    """The lines without those that hold a credential or order their reader about, alone or with their neighbours."""
+    kept = list(lines)
+    for _ in range(_ROUNDS):
+        unsafe = desk.scanner.unsafe_lines("\n".join(line.text for line in kept))
+        if not unsafe:
+            return kept
+        for number in sorted(unsafe, reverse=True):
+            gone = kept.pop(number - 1)
+            section.left_out.append(
+                ("(withheld)", gone.address, "it holds a secret, or gives orders to whoever reads it")
+            )
+    section.left_out += [("(withheld)", line.address, "its neighbours make it unsafe") for line in kept]
+    return []
+
+
+def served(kitchen: Kitchen, section: BriefSection) -> dict[str, Any]:
+    """One section as a card would keep it, where there is no card for it."""
+    return _Said(kitchen).served(section)

@@ -1,0 +1,304 @@
+"""What each notebook has to tell a session, as lines with their addresses."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from byheart.domain.brief import BriefLine, BriefSection
+from byheart.domain.errors import ByheartError
+from byheart.domain.handbook import NOTHING_YET, SUMMARY
+from byheart.domain.records import Scope
+from byheart.handbook.lines import handle, topic_label
+from byheart.handbook.memory import core_of
+from byheart.handbook.phrases import shortened, signal_of
+from byheart.handbook.summary import INDEX, PREFERENCES, TIPS
+from byheart.text.similarity import content_words, normalised
+from byheart.workspace.context import PROFILE, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from byheart.domain.results import Finding, Hit
+    from byheart.learning.handbook_files import Shelf
+    from byheart.workspace.context import Desk
+
+_BOTH = (Scope.LOCAL, Scope.GLOBAL)
+_CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>, in \d+ sessions)?\)\s*$")
+_TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
+_DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
+_FROM_REPOSITORY = 12
+_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 10
+_NOTHING_MORE = "nothing beyond what its tasks say"
+_SEARCH = "Search MEMORY.md for a file"
+
+
+def profile(desk: Desk) -> BriefSection:
+    """The Active Profile."""
+    from byheart.notebooks import overview
+
+    section = BriefSection(name="profile", title="What the user wants", share=0.2)
+    section.sources = [str(root.documents[PROFILE]) for root in desk.roots.values()]
+    view = overview.profile(desk, _BOTH, activates=False)
+    section.notes += [*view.notes, *map(_wrong, view.problems)]
+    for hit in view.bullets:
+        record = hit.record
+        # A key says what a value is about, unless the value is a sentence.
+        text = f"{record.key}: {record.text}" if record.key and len(content_words(record.text)) < 5 else record.text
+        why = f"{hit.scope.value} profile, {record.confidence.value if record.confidence else 'medium'} confidence"
+        section.lines.append(_told(hit, text, why))
+    section.left_out += [(name, "memory://profile", why) for name, why in view.left_out]
+    return section
+
+
+def rules(desk: Desk) -> BriefSection:
+    """The rules that come first: the project's own, then those for all projects."""
+    from byheart.notebooks import overview
+
+    section = BriefSection(name="rules", title="Rules", share=0.14)
+    section.sources = [str(root.documents[name]) for root in desk.roots.values() for name in (RULES, PROFILE)]
+    found = overview.rules(desk, _BOTH)
+    for hit in found.hits:
+        why = f"{hit.scope.value} {hit.record.kind.value}, weight {hit.record.weight or 1}"
+        section.lines.append(_told(hit, hit.record.text, why))
+    section.notes += [
+        each.message if each.rule == "left-out" else _wrong(each) for each in found.problems if each.rule != "disabled"
+    ]
+    return section
+
+
+def _wrong(finding: Finding) -> str:
+    return (
+        f"{finding.place}:{finding.line}: {finding.message}" if finding.line else f"{finding.place}: {finding.message}"
+    )
+
+
+def _told(hit: Hit, text: str, why: str) -> BriefLine:
+    return BriefLine(text=text, address=hit.address, why=why, is_global=hit.scope is Scope.GLOBAL)
+
+
+def repository(desk: Desk) -> BriefSection:
+    """What somebody else's commits put into the files that the user trusts: told, but as the repository's."""
+    from byheart.journal.files import read, shelf_of
+    from byheart.journal.purge import prose_handle
+    from byheart.notebooks import overview
+
+    title = "What this repository's memory files say (added by other people, not from the user)"
+    section = BriefSection(name="repository", title=title, share=0.08)
+    root = desk.roots[Scope.LOCAL]
+    shelf = shelf_of(desk, root)
+    prose = [place for place in (shelf.user, shelf.long_memory) if desk.trust.covers(place)]
+    section.sources = [str(place) for place in (*root.documents.values(), *prose) if desk.trust.covers(place)]
+    for hit in overview.of_repository(desk, _FROM_REPOSITORY):
+        section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why="came with the repository"))
+    for place in prose:
+        lines = [
+            line.strip().lstrip("#-* ")
+            for line in (read(desk, place).text or "").split("\n")
+            if desk.trust.is_strange(line)
+        ]
+        section.lines += [
+            BriefLine(text=line, address=f"memory://journal#{prose_handle(line)}", why="came with the repository")
+            for line in lines[-_FROM_REPOSITORY:]
+            if line
+        ]
+    return section
+
+
+def handbook(shelf: Shelf) -> list[BriefSection]:
+    """What sessions taught: what the user asked for, how things are done, and where the rest is."""
+    place = shelf.place(SUMMARY)
+    wishes = BriefSection(name="wishes", title="What the user asked for in earlier sessions", share=0.24)
+    tips = BriefSection(name="tips", title="How things are done here", share=0.18)
+    index = BriefSection(name="index", title="Where to look in memory://root/MEMORY.md", share=0.14)
+    found = [wishes, tips, index]
+    for each in found:
+        each.sources = [str(place)]
+    from byheart.learning.consolidation import forgotten_lines
+
+    text = shelf.desk.files.read(place).text
+    if text is None or NOTHING_YET in text:
+        return found
+    if not any(True for _ in _entries(text)):
+        wishes.notes.append(f"{place} has no entry left; `byheart memory rebuild` makes it anew")
+    is_forgotten = forgotten_lines(shelf)
+    for title, line, details in _entries(text):
+        address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"
+        if title == PREFERENCES:
+            wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
+        elif title == TIPS and not line.startswith(_SEARCH):
+            tips.lines.append(BriefLine(text=_tip(line), address=address, why=_why_tip(line)))
+        elif title == INDEX and is_forgotten(topic_label(line)):
+            # Its block still needs its line in the index; a session does not.
+            continue
+        elif title == INDEX and (topic := _TOPIC.match(f"- {line}")):
+            # Every block of a project begins with its name, which whoever reads this knows.
+            label = topic["label"].removeprefix(f"{shelf.name} - ")
+            told = BriefLine(text=_topic(label, topic["words"], details), address=address, why="a block of MEMORY.md, the newest first")  # fmt: skip
+            if len(index.lines) < _TOPICS:
+                index.lines.append(told)
+            else:
+                index.left_out.append((told.text, address, f"only the newest {_TOPICS} blocks are told"))
+    return found
+
+
+_NOTED = re.compile(r"^\[ad-hoc note\] (?P<text>.*) \([^()]*\.md\)$")
+
+
+def _note_text(line: str) -> str:
+    """A line of the summary; of one that repeats a note, the note, which is what can be forgotten."""
+    noted = _NOTED.match(line)
+    return noted["text"] if noted else line
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """The bullets of a summary: their section, their text, and what stands indented below them."""
+    title = ""
+    held: tuple[str, str, dict[str, str]] | None = None
+    for line in text.split("\n"):
+        if held and (detail := _DETAIL.match(line)):
+            held[2][detail["name"]] = detail["value"]
+            continue
+        if held:
+            yield held
+            held = None
+        if line.startswith("## "):
+            title = line[3:].strip()
+        elif line.startswith("- ") and line[2:].strip():
+            held = (title, line[2:].strip(), {})
+    if held:
+        yield held
+
+
+_HABIT = re.compile(
+    r'^when (?P<situation>.+?), the user asked for "(?P<what>.+?)" in (?P<times>\d+) sessions, last: "(?P<last>.*)" -> '
+)
+_ASKED = re.compile(
+    r'^when (?P<situation>.+?), the user asked in (?P<times>\d+) sessions: "(?P<quote>.*)" -> (?P<default>.+)$'
+)
+# A wish of so few words means little without when it was said.
+_FEW = 5
+
+
+def wish(line: str) -> str:
+    """A preference of the summary as an agent needs it: what to do, then as much of when and in which words as says more."""
+    core = _CITE.sub("", core_of(line))
+    if habit := _HABIT.match(core):
+        last = shortened(habit["last"], 140)
+        return f'when {habit["situation"]}, the user often asks for "{habit["what"]}" ({habit["times"]} sessions; last: "{last}")'
+    if asked := _ASKED.match(core):
+        return f'when {asked["situation"]}: {asked["default"].removesuffix(" (inferred)")} (asked for in {asked["times"]} sessions: "{shortened(asked["quote"], 80)}")'
+    parts = signal_of(core)
+    if parts is None:
+        return core
+    default, quote = parts["default"], parts["quote"]
+    if "(inferred)" in default:
+        return f"when {parts['situation']}: {default}"
+    if normalised(default) in normalised(quote) or len(quote) > _LONG // 2:
+        short = len(content_words(default)) < _FEW and not parts["situation"].startswith("working in this project")
+        return f"{default} (said when {shortened(parts['situation'], 90)})" if short else default
+    return f'{default} (the user {parts["manner"]}: "{quote}")'
+
+
+def _why_wish(line: str) -> str:
+    cite = _CITE.search(line)
+    times = (cite["times"] or "") if cite else ""
+    manner = "inferred from what the user asked for" if "(inferred)" in line else "said by the user"
+    return f"{manner}{times} ({cite['cite']})" if cite else "a preference of the summary"
+
+
+def _why_tip(line: str) -> str:
+    if line.startswith("[ad-hoc note]"):
+        return "a note that somebody wrote"
+    if line.startswith("Related skill"):
+        return "a procedure that repeats"
+    again = re.match(r"(?:Met in|In) (\d+) sessions", line)
+    return f"came up in {again[1]} sessions" if again else "a tip of the summary; MEMORY.md names the sessions"
+
+
+_SKILL = re.compile(r"^Related skill: skills/(?P<name>[\w.-]+)/SKILL\.md: ")
+_PARTS = re.compile(r"; (?=decided by the user: |agent's finding: |`)")
+_SEARCHED = "; search it first for work on "
+
+
+def _tip(line: str) -> str:
+    """A tip as an agent can use it: a procedure by the address that it can be read at."""
+    return _SKILL.sub(lambda found: f"Procedure memory://root/skills/{found['name']}/SKILL.md: ", line)
+
+
+def _topic(label: str, words: str, details: dict[str, str]) -> str:
+    """A block of the handbook: what it was about rather than its keywords, and of what was learnt there as much as fits whole."""
+    tasks = details.get("desc", "").partition(_SEARCHED)[0]
+    told = f"{label}: {shortened(tasks or words, _TASKS_LENGTH)}"
+    learnings = details.get("learnings", "")
+    for part in _PARTS.split(learnings) if learnings != _NOTHING_MORE else ():
+        shown = _decided(part) if part.startswith("decided by the user: ") else part
+        if shown and "…" not in shown[-2:] and len(told) + len(shown) + 2 <= _TOPIC_LENGTH:
+            told = f"{told}; {shown}"
+    return told
+
+
+def _decided(part: str) -> str:
+    """A decision whose answer is never cut off: the question is, if need be."""
+    question, arrow, answer = part.removeprefix("decided by the user: ").rpartition(" -> ")
+    return f"decided: {shortened(question, 90)} -> {answer}" if arrow else ""
+
+
+def journal(desk: Desk) -> BriefSection:
+    """The newest and weightiest of the journal."""
+    from byheart.journal.files import local_day, shelf_of
+    from byheart.journal.purge import prose_handle
+    from byheart.journal.session_context import session_context
+
+    section = BriefSection(name="journal", title="Journal", share=0.14)
+    today = local_day(desk, desk.clock())
+    for root in desk.roots.values():
+        shelf = shelf_of(desk, root)
+        days = [shelf.daily(today + timedelta(days=offset)) for offset in (-1, 0)]
+        section.sources += [str(each) for each in (shelf.memory, shelf.user, shelf.long_memory, *days)]
+    if not any(desk.files.size(shelf_of(desk, root).memory) for root in desk.roots.values()):
+        # A session that is told of nothing needs no file for it.
+        return section
+    if not desk.journal.session_memory_enabled:
+        section.left_out.append(("the journal", "memory://journal", "switched off (journal.session_memory_enabled)"))
+        return section
+    try:
+        told = session_context(desk)
+    except ByheartError as error:
+        section.notes.append(f"journal: {error}")
+        return section
+    section.notes += told.notes
+    # The newest day first, and of a day its last line first: what was cut off is what is oldest.
+    for part in reversed(told.sections):
+        name = part.label.partition(" (")[0].casefold()
+        for line in reversed([each for each in part.text.split("\n") if each.strip() and not each.startswith("#")]):
+            named = told.handles.get(line.strip()) or prose_handle(line)
+            section.lines.append(
+                BriefLine(text=line.strip().removeprefix("- "), address=f"memory://journal#{named}", why=name)
+            )
+    section.left_out += [
+        (f"{count} {name}", "memory://journal", "the journal's own cap") for name, count in told.left_out
+    ]
+    return section
+
+
+def related(desk: Desk, hint: str) -> BriefSection:
+    """What memory holds about this very work: experiences, and records that fit well."""
+    from byheart.journal import experiences
+    from byheart.recall import recall
+
+    section = BriefSection(name="related", title="About this work", share=0.16)
+    if desk.journal.experience_store_enabled:
+        try:
+            for each in experiences.asked(desk, hint, list(desk.roots), 3):
+                section.lines.append(BriefLine(text=each.text, address=f"memory://experiences#{each.id}", why=f"an experience that fits {hint[:60]!r}"))  # fmt: skip
+        except ByheartError as error:
+            section.notes.append(f"experiences: {error}")
+    wanted = set(content_words(hint))
+    for hit in recall.recall(desk, hint, _BOTH, 6).hits:
+        share = len(wanted & set(content_words(f"{hit.record.key or ''} {hit.record.text}")))
+        # A word in common is chance; two, or half of a short question, are not. What others wrote has a section of its own.
+        if (share >= 2 or (len(wanted) <= 2 and share)) and not hit.is_repositorys:
+            section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why=f"fits {hint[:60]!r}"))  # fmt: skip
+    return section

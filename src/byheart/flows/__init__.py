@@ -1,1 +1,0 @@
-"""The stories behind each door of Memory; they talk to ports only."""

@@ -1,1 +1,0 @@
-"""The journal's stories: append, read, hand over, trim, compact, look through, keep up."""

@@ -1,1 +1,0 @@
-"""Learning: sessions become extracts, extracts a handbook; `library` is the door."""

@@ -1,0 +1,1 @@
+"""The handbook's files: their format, rendering, parsing and checking."""

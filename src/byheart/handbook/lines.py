@@ -1,0 +1,149 @@
+"""The handbook as recall searches it: its lines, the sessions it rests on, and its skills."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from byheart.domain.handbook import MEMORY, NOTES, RAW, SKILLS, SUMMARY
+from byheart.domain.records import Confidence, Kind, Record, Scope
+from byheart.domain.results import Hit
+from byheart.domain.roots import Place
+from byheart.handbook import raw, skills
+from byheart.handbook.memory import FAILURES, KNOWLEDGE, PREFERENCES, core_of, outlined
+from byheart.handbook.summary import INDEX
+from byheart.text.slugs import short_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from byheart.domain.roots import Root
+    from byheart.workspace.context import Desk
+
+DIALECT = "handbook"
+_KINDS = {PREFERENCES: Kind.PREFERENCE, KNOWLEDGE: Kind.NOTE, FAILURES: Kind.LESSON}
+
+
+def folder_of(root: Root) -> Place:
+    """Where a root's handbook lies."""
+    return Place(root.folder.base, f"{root.folder.path}/handbook")
+
+
+def places(desk: Desk, root: Root) -> Iterator[Place]:
+    """The files of a handbook that are searched; none where there is no handbook."""
+    folder = folder_of(root)
+    if desk.files.size(Place(folder.base, f"{folder.path}/{MEMORY}")) is None:
+        return
+    for name in (MEMORY, RAW):
+        yield Place(folder.base, f"{folder.path}/{name}")
+    for skill in desk.files.names(Place(folder.base, f"{folder.path}/{SKILLS}")):
+        yield Place(folder.base, f"{folder.path}/{SKILLS}/{skill}/SKILL.md")
+
+
+def hits(place: Place, text: str, scope: Scope) -> list[Hit]:
+    """What a file of a handbook tells, line by line."""
+    name = place.path.rsplit("/", 1)[-1]
+    readers = {MEMORY: _lines, RAW: _sessions, SUMMARY: _summary, "SKILL.md": _skill}
+    found = readers.get(name, _notes)(text)
+    return [
+        Hit(id=handle(record.text), record=record, scope=scope, dialect=DIALECT, path=str(place), line=line)
+        for line, record in found
+    ]
+
+
+def learnt(desk: Desk, root: Root) -> list[Hit]:
+    """Every line of a handbook that somebody may be shown: of the summary, the handbook itself, its sessions, skills and notes."""
+    folder = folder_of(root)
+    found: list[Hit] = []
+    every = [*places(desk, root), Place(folder.base, f"{folder.path}/{SUMMARY}")]
+    notes = Place(folder.base, f"{folder.path}/{NOTES}")
+    every += [Place(notes.base, f"{notes.path}/{name}") for name in desk.files.names(notes) if name.endswith(".md")]
+    for place in every:
+        text = desk.files.read(place).text
+        if text is not None:
+            found += hits(place, text, root.scope)
+    return found
+
+
+_COUNTED = re.compile(
+    r"^(?:Met in|In) \d+ sessions?(?:, about (?P<place>`[^`]+`))?: |,? in \d+ sessions?\b|\b\d+ sessions?\b|\(worked [^()]*\)|, last: \".*?\"(?= ->)"
+)
+_TOPIC = re.compile(r"^(?P<label>[^:]+): ")
+
+
+def essence(text: str) -> str:
+    """What a line says, without where it comes from and how often: that changes while it stays the same line."""
+    return " ".join(_COUNTED.sub(lambda found: (found["place"] or "") + " ", core_of(text)).split())
+
+
+def handle(text: str) -> str:
+    """What a line of a handbook is called: by what it says, whatever it rests on."""
+    return "h" + short_digest(DIALECT, essence(text).casefold())[:7]
+
+
+def topic_label(text: str) -> str:
+    """What a line of the index is called by: its keywords change with every session."""
+    found = _TOPIC.match(text)
+    return f"topic {found['label']}" if found else text
+
+
+def _summary(text: str) -> Iterator[tuple[int, Record]]:
+    title = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("## "):
+            title = line[3:].strip()
+        elif line.startswith("- ") and line[2:].strip():
+            said = line[2:].strip()
+            kind = Kind.PREFERENCE if title == PREFERENCES else Kind.NOTE
+            yield (
+                number,
+                Record(
+                    text=topic_label(said) if title == INDEX else core_of(said),
+                    kind=kind,
+                    tags=("learnt",),
+                    source=title,
+                ),
+            )
+
+
+def _notes(text: str) -> Iterator[tuple[int, Record]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        plain = line.strip().lstrip("-*# ").strip()
+        if plain and plain != "---":
+            yield number, Record(text=plain, kind=Kind.NOTE, tags=("note",))
+
+
+def _lines(text: str) -> Iterator[tuple[int, Record]]:
+    for block in outlined(text).parts:
+        group = block.title.removeprefix("Task Group:").strip()
+        for part in block.parts:
+            kind = _KINDS.get(part.title)
+            for number, line in part.lines if kind else ():
+                if line.startswith("- "):
+                    core = core_of(line)
+                    confidence = Confidence.MEDIUM if kind is Kind.PREFERENCE else None
+                    yield (
+                        number,
+                        Record(
+                            text=core, kind=kind or Kind.NOTE, tags=("learnt",), source=group, confidence=confidence
+                        ),
+                    )
+
+
+def _sessions(text: str) -> Iterator[tuple[int, Record]]:
+    for thread in raw.parsed_merge(text):
+        told = raw.parsed_raw(thread.raw_memory)
+        if told.description:
+            yield (
+                thread.line,
+                Record(text=told.description, kind=Kind.NOTE, tags=("learnt", *told.keywords[:6]), source=thread.id),
+            )
+
+
+def _skill(text: str) -> Iterator[tuple[int, Record]]:
+    front = skills.front_of(text)
+    if front is None:
+        return
+    name, told = front[0].get("name", ""), skills.unquoted(front[0].get("description", ""))
+    if name and told:
+        yield 1, Record(text=f"skill {name}: {told}", kind=Kind.NOTE, tags=("learnt", "skill"), source=name)

@@ -1,0 +1,190 @@
+"""Commands that keep the house: init, check, doctor, completion, version."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from byheart import __version__
+from byheart.domain.errors import BadInput
+from byheart.domain.records import Scope
+from byheart.interfaces.cli import common, options
+from byheart.interfaces.render import finding_line, table
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.app.open import Opened
+    from byheart.domain.results import Finding
+    from byheart.notebooks.fixes import Proposal
+
+_PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
+
+
+@click.command(
+    epilog=common.examples(
+        "byheart check",
+        "byheart check docs/memory/memories.ndjson",
+        "byheart check --fix",
+        "byheart check handbook",
+        "byheart check handbook ~/.codex/memories",
+    )
+)
+@click.argument("file", required=False)
+@click.argument("folder", required=False)
+@click.option("--fix", is_flag=True, help="Propose edits one by one; each is made only when you say yes.")
+@options.scope_option
+@options.json_option
+def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
+    """Look for what is wrong with the memory files; exit code 3 when something is.
+
+    `byheart check handbook` holds what was learnt of this project to every rule of its formats, and `byheart check handbook
+    FOLDER` any other handbook, such as one that Codex wrote.
+
+    Nothing is changed without --fix. With --fix and --json the proposals are printed and nothing is changed either.
+    """
+    from byheart.app.open import place_of
+
+    opened = common.opened()
+    if fix:
+        if file:
+            raise BadInput("--fix works on the notebooks in use here; leave out the file")
+        return _fixed(opened, common.scopes_of(scope), as_object)
+    if file == "handbook":
+        findings = _handbook(opened, folder)
+    elif folder:
+        raise BadInput(f"{folder!r}: one file at a time; byheart check handbook FOLDER takes a folder")
+    else:
+        place = place_of(file, common.folder()) if file else None
+        findings = opened.memory.check(place, scopes=common.scopes_of(scope))
+    if as_object:
+        common.put(findings)
+    else:
+        for each in findings:
+            common.say(finding_line(each))
+        common.note(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing wrong")
+    return 3 if findings else 0
+
+
+def _handbook(opened: Opened, folder: str | None) -> Sequence[Finding]:
+    """What is wrong with this project's handbook, or with the one in a folder."""
+    import os
+
+    from byheart.app import machine
+    from byheart.domain.roots import Place
+
+    learning = machine.learning(opened, common.surroundings())
+    if folder is None:
+        return learning.check()
+    full = os.path.realpath(os.path.join(common.folder(), os.path.expanduser(folder)))
+    if not os.path.isdir(full):
+        return learning.at(folder).check()
+    if not os.path.exists(os.path.join(full, "MEMORY.md")) and os.path.isdir(os.path.join(full, "handbook")):
+        full = os.path.join(full, "handbook")
+    return learning.check(Place(os.path.dirname(full), os.path.basename(full)))
+
+
+def _fixed(opened: Opened, scopes: Sequence[Scope], as_object: bool) -> int:
+    """Ask about each proposal; lines move with each edit, so what is left is found anew after it."""
+    found, unread = opened.memory.proposals(scopes=scopes)
+    common.problems(unread)
+    if as_object:
+        names = ("rule", "action", "scope", "dialect", "path", "line", "because", "text")
+        common.put([{name: getattr(each, name) for name in names} for each in found])
+        return 5 if unread else 3 if found else 0
+    declined: Counter[str] = Counter()
+    done = asked = 0
+    while (each := _unanswered(found, declined)) is not None:
+        asked += 1
+        common.say(f"{each.path}:{each.line}: {each.because} [{each.rule}]")
+        common.say(f"  {each.action}: {visible(' '.join(each.text.split()))}")
+        answer = _answer()
+        if answer == "q":
+            break
+        if answer == "n":
+            declined[each.name] += 1
+        else:
+            receipt = opened.memory.fix(each)
+            done += 1
+            common.note(f"  done{'; undo with: ' + receipt.undo_with if receipt.undo_with else ''}")
+            for each_note in receipt.notes:
+                common.note(f"  note: {each_note}")
+            found, _ = opened.memory.proposals(scopes=scopes)
+    made = f"{done} edit{'' if done == 1 else 's'} made"
+    common.note(made if asked else "nothing to propose; byheart check has the rest")
+    return 5 if unread else 3 if found else 0
+
+
+def _unanswered(found: Sequence[Proposal], declined: Counter[str]) -> Proposal | None:
+    """The first proposal that nobody has said no to; equal lines are told apart by their number."""
+    seen: Counter[str] = Counter()
+    for each in found:
+        seen[each.name] += 1
+        if seen[each.name] > declined[each.name]:
+            return each
+    return None
+
+
+def _answer() -> str:
+    """y, n or q; the end of the input counts as q, so that nothing is changed by accident."""
+    while True:
+        click.echo("  [y]es, [n]o, [q]uit? ", nl=False, err=True)
+        line = sys.stdin.readline()
+        answer = line.strip().casefold()[:1]
+        if not line:
+            click.echo("", err=True)
+            return "q"
+        if answer in ("y", "n", "q"):
+            return answer
+
+
+@click.command(epilog=common.examples("byheart doctor"))
+@options.json_option
+def doctor(as_object: bool) -> int:
+    """Say how the installation stands: versions, folders, files, history."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    from byheart.app.machine import checkups
+
+    opened = common.opened()
+    versions = [("byheart", __version__), ("python", platform.python_version())]
+    for name in _PARTS:
+        try:
+            versions.append((name, installed(name)))
+        except PackageNotFoundError:
+            versions.append((name, "not installed as a package"))
+    found = opened.memory.doctor(checkups(opened, versions))
+    if as_object:
+        common.put(found)
+    else:
+        for line in table([(each.state, each.subject, each.detail) for each in found]):
+            common.say(line)
+    return 5 if any(each.state == "failure" for each in found) else 0
+
+
+@click.command(epilog=common.examples('eval "$(byheart completion bash)"', "byheart completion fish | source"))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that teaches a shell to complete byheart's commands and options."""
+    from click.shell_completion import get_completion_class
+
+    root = click.get_current_context().find_root().command
+    chosen = get_completion_class(shell)
+    assert chosen is not None
+    source = chosen(root, {}, "byheart", "_BYHEART_COMPLETE")
+    click.echo(source.source_template % source.source_vars())
+
+
+@click.command(epilog=common.examples("byheart version"))
+@options.json_option
+def version(as_object: bool) -> None:
+    """Print the version."""
+    if as_object:
+        common.put({"byheart": __version__, "python": platform.python_version()})
+    else:
+        common.say(f"byheart {__version__}")

@@ -1,0 +1,163 @@
+"""Commands that move memories between formats: import, export, convert."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from byheart.app.open import Opened, place_of
+from byheart.domain.errors import BadInput
+from byheart.domain.records import Scope
+from byheart.domain.reports import Conversion
+from byheart.interfaces.cli import common, options
+from byheart.interfaces.render import receipt_line
+from byheart.text.unicode import visible
+from byheart.workspace.foreign import FORMATS
+
+_TARGETS = ("json", *common.NOTEBOOKS)
+
+
+@click.command(
+    "import",
+    epilog=common.examples(
+        "byheart import old/memories.ndjson", "byheart import notes.md --dry-run", "byheart import --agents"
+    ),
+)
+@click.argument("file", required=False)
+@click.option(
+    "--agents", "agents", is_flag=True, help="Instead of a file: what agents on this machine remembered themselves."
+)
+@click.option("--agent", "names", multiple=True, metavar="NAME", help="What this agent remembered itself.")
+@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
+@click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="The notebook to write to.")
+@click.option("--dry-run", is_flag=True, help="Say what would be skipped; store nothing.")
+@click.option("--include-forgotten", is_flag=True, help="Also store what was forgotten here.")
+@options.scope_option
+@options.json_option
+def import_(
+    file: str | None,
+    agents: bool,
+    names: tuple[str, ...],
+    fmt: str | None,
+    to: str | None,
+    dry_run: bool,
+    include_forgotten: bool,
+    scope: str | None,
+    as_object: bool,
+) -> int:
+    """Store the memories of another file: memories.md, any generation of memories.ndjson, a journal, sentences, or an
+    export; or what agents remembered themselves.
+
+    With --agents: Claude Code's auto memory, Codex's and oh-my-pi's memories, Qwen's, OpenClaw's, Hermes', Goose's and Gemini's, of
+    this project and of all projects, as journal records. Doing it again changes nothing.
+    """
+    opened = common.opened(writes=True)
+    if agents or names:
+        if file:
+            raise BadInput("name a file, or agents, not both")
+        return _taken_over(opened, names, dry_run=dry_run, as_object=as_object)
+    if file is None:
+        raise BadInput("name a file, or --agents for what agents remembered themselves")
+    done = opened.memory.import_(
+        place_of(file, common.folder()),
+        fmt=fmt,
+        to=common.NOTEBOOKS[to] if to else None,
+        scope=Scope(scope or "local"),
+        dry_run=dry_run,
+        forgotten_too=include_forgotten,
+    )
+    common.problems(done.problems)
+    if as_object:
+        common.put(done)
+    else:
+        for receipt in done.receipts:
+            common.say(receipt_line(receipt))
+        for line, why in done.skipped:
+            common.note(f"skipped line {line}: {why}")
+        stored = (
+            f"{done.passed} would be stored"
+            if dry_run
+            else f"{sum(each.action != 'unchanged' for each in done.receipts)} stored"
+        )
+        common.note(f"{stored}, {len(done.skipped)} skipped, {len(done.problems)} unreadable")
+    return 0 if done.receipts or dry_run else 3
+
+
+def _taken_over(opened: Opened, names: tuple[str, ...], *, dry_run: bool, as_object: bool) -> int:
+    """Take over what agents remembered themselves."""
+    from byheart.agents import own_memories
+
+    around = common.surroundings()
+    home = around.environment.get("HOME") or os.path.expanduser("~")
+    known = {shelf.agent for shelf in own_memories.shelves(home, opened.project.folder, dict(around.environment))}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"{name!r} keeps no memory that byheart reads; there are {', '.join(sorted(known))}")
+    found = own_memories.take_over(opened.memory.desk, home, dict(around.environment), names, dry_run=dry_run)
+    if as_object:
+        common.put(found)
+    for each in found if not as_object else ():
+        done = f"{each.entries} entries" if dry_run else f"{each.stored} stored, {each.known} known already"
+        common.say(
+            f"{each.agent} ({each.scope}): {done}, from {len(each.files)} file{'s' if len(each.files) != 1 else ''}"
+        )
+        for why in each.skipped[:5]:
+            common.note(f"  skipped: {visible(why)}")
+    if not found:
+        common.note("byheart: no agent on this machine remembered anything about this project or about you")
+        return 1
+    opened.memory.caught_up()
+    return 0
+
+
+@click.command(
+    epilog=common.examples("byheart export > memories.json", "byheart export --format rules --out rules.ndjson")
+)
+@click.option(
+    "--format", "target", type=click.Choice(_TARGETS), default="json", show_default=True, help="How to spell it."
+)
+@click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
+@click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
+@options.scope_option
+@options.json_option
+def export(target: str, out: str | None, allow_secret: bool, scope: str | None, as_object: bool) -> None:
+    """Print all memories as one text, and on stderr what the format cannot keep."""
+    opened = common.opened()
+    done = opened.memory.export(_target(target), scopes=common.scopes_of(scope), allow_secret=allow_secret)
+    _deliver(opened, done, out, as_object)
+
+
+@click.command(
+    epilog=common.examples("byheart convert memories.ndjson --to profile", "byheart convert memories.md --to json")
+)
+@click.argument("file")
+@click.option("--to", "target", type=click.Choice(_TARGETS), required=True, help="The format to spell it in.")
+@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
+@click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
+@click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
+@options.json_option
+def convert(file: str, target: str, fmt: str | None, out: str | None, allow_secret: bool, as_object: bool) -> None:
+    """Print a memory file in another format, and on stderr what is lost; FILE stays as it is."""
+    opened = common.opened()
+    place = place_of(file, common.folder())
+    done = opened.memory.convert(place, _target(target), fmt=fmt, allow_secret=allow_secret)
+    _deliver(opened, done, out, as_object)
+
+
+def _target(name: str) -> str:
+    return common.NOTEBOOKS.get(name, name)
+
+
+def _deliver(opened: Opened, done: Conversion, out: str | None, as_object: bool) -> None:
+    common.problems(done.problems)
+    if out:
+        opened.write_new(place_of(out, common.folder()), done.text)
+    if as_object:
+        common.put(done)
+    elif not out:
+        click.echo(done.text, nl=False)
+    for name, fields in done.lost:
+        common.note(f"lost: {name}: {', '.join(fields)}")
+    if out:
+        common.note(f"{done.records} memories written to {out}")

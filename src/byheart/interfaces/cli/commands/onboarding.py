@@ -1,0 +1,178 @@
+"""byheart init: from nothing to a first brief."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from byheart.domain.errors import Refused
+from byheart.handbook.phrases import shortened
+from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli.commands.trusting import offer
+from byheart.interfaces.cli.progress import bar
+from byheart.interfaces.render import table
+from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.app.onboarding import Begun, Survey
+    from byheart.app.open import Opened
+    from byheart.notebooks.setup import Ready
+
+
+@click.command(epilog=common.examples("byheart init", "byheart init --yes", "byheart init --in-repo"))
+@click.option("--yes", is_flag=True, help="Connect agents and learn without asking.")
+@click.option("--no-install", is_flag=True, help="Change no agent's files.")
+@click.option("--no-learn", is_flag=True, help="Read no transcript.")
+@click.option("--in-repo", is_flag=True, help="Keep this project's notebooks in the repository, where git sees them.")
+@options.json_option
+def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: bool) -> int:
+    """Begin: find the agents on this machine, connect them, learn from their sessions, and show the first brief.
+
+    It says what would be read and changed, and asks once. By default memory stays outside the repository. With --in-repo, memories.md
+    and docs/memory/memories.ndjson are made in it, and what was stored for this project so far moves there.
+    """
+    opened = common.opened()
+    fixed = [key for key in ("paths.profile", "paths.rules") if opened.config.text(key)]
+    if in_repo and fixed:
+        where = opened.config.origins[fixed[0]]
+        raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
+    from byheart.app import onboarding
+
+    around = common.surroundings()
+    is_on = opened.config.flag("memory.enabled")
+    found = onboarding.survey(opened, around) if is_on else None
+    asks = (
+        found is not None
+        and not yes
+        and not as_object
+        and sys.stdin.isatty()
+        and bool(found.agents or found.transcripts)
+    )
+    if asks and found is not None:
+        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+        if not click.confirm("Go on?", default=True, err=True):
+            common.say("Nothing was changed.")
+            return 0
+    if found is not None and not asks and not yes and (found.agents or found.transcripts):
+        return _unasked(found, opened, as_object, no_install=no_install, no_learn=no_learn)
+    offer(opened, asks=asks)
+    ready = opened.memory.init(opened.in_repo if in_repo else None)
+    if not as_object:
+        _ready(ready, in_repo=in_repo)
+    if found is None:
+        if as_object:
+            common.put({"ready": ready})
+        return 0
+    if not asks and not as_object:
+        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+    if not asks and not yes:
+        _next(found, no_install=no_install, no_learn=no_learn)
+        if as_object:
+            common.put(
+                {
+                    "ready": ready,
+                    "survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts},
+                }
+            )
+        return 0
+    try:
+        done = onboarding.begin(around, connects=not no_install, learns=not no_learn, progress=bar)
+    except KeyboardInterrupt:
+        common.note("\nStopped. No agent was connected; what was learnt so far is kept. Go on with: byheart init")
+        return 130
+    if as_object:
+        common.put({"ready": ready, "connected": [{"agent": each.agent, "problem": each.problem, "notes": each.notes} for each in done.connected], "taken": done.taken, "learnt": done.report, "highlights": done.highlights, "brief": done.brief, "brief_of": done.brief_of, "problems": done.problems})  # fmt: skip
+    else:
+        _begun(done, opened)
+    return 4 if done.problems else 0
+
+
+def _unasked(found: Survey, opened: Opened, as_object: bool, *, no_install: bool, no_learn: bool) -> int:
+    """What would be done, where nobody is there to say yes to it."""
+    if as_object:
+        common.put({"survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts}})
+    else:
+        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+    common.note("Nothing was changed: there is no terminal to ask on. byheart init --yes does all of that")
+    return 0
+
+
+def _ready(ready: Ready, *, in_repo: bool) -> None:
+    for each in ready.done:
+        common.say(each)
+    common.say(f"project {ready.project}")
+    for line in table([("  " + name, path) for name, path in ready.documents]):
+        common.say(line)
+    if in_repo:
+        common.note("note: these files are part of the repository now; whoever clones it can read them")
+
+
+def _surveyed(found: Survey, opened: Opened, *, no_install: bool, no_learn: bool) -> None:
+    """What is here, and what would be done."""
+    common.say("")
+    if found.transcripts and not no_learn:
+        count, size = (sum(each[place] for each in found.transcripts.values()) for place in (0, 1))
+        names = ", ".join(
+            f"{agent} {each[0]}" for agent, each in sorted(found.transcripts.items(), key=lambda pair: -pair[1][0])
+        )
+        common.say(
+            f"Would read {count:,} transcripts ({size / 1e6:,.0f} MB): {names}. They are only read, and nothing leaves this machine."
+        )
+    if found.agents and not no_install:
+        common.say("Would connect, keeping what is in these files (byheart uninstall --all takes it out again):")
+        for each in found.agents:
+            changed = [change for change in each.changes if change.is_change]
+            files = ", ".join(visible(change.path) for change in changed) or "nothing to change"
+            common.say(f"  {each.agent}: {visible(each.problem) or files}")
+        if not found.learns_already:
+            common.say(
+                f"Would set learning.enabled in {opened.home}/config.toml, so that sessions are learnt from when they end."
+            )
+    if not found.agents and not found.transcripts:
+        common.say("No agent was found on this machine; docs/agents.md says where byheart looks.")
+
+
+def _next(found: Survey, *, no_install: bool, no_learn: bool) -> None:
+    """What a script may do next: it is never asked anything."""
+    if not found.agents and not found.transcripts:
+        common.note('next: byheart remember "I prefer pnpm"')
+    elif not (no_install and no_learn):
+        common.note("next: byheart init --yes does all of that; or byheart learn, byheart install AGENT one by one")
+
+
+def _begun(done: Begun, opened: Opened) -> None:
+    """What came of it, and where to go from here."""
+    common.say("")
+    for each in done.connected:
+        common.say(f"{each.agent}: {'not connected: ' + visible(each.problem) if each.problem else 'connected'}")
+        for note in each.notes:
+            common.note(f"  {visible(note)}")
+    for taken in done.taken:
+        common.say(f"took over {taken.stored} memories of {taken.agent}'s own ({taken.scope})")
+    report = done.report
+    if report is not None:
+        left = [f"{report.nothing} taught nothing"] if report.nothing else []
+        left += [f"{times} {reason}" for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1])]
+        told = f" ({', '.join(left)})" if left else ""
+        handbooks = len([each for each in report.projects if each.groups])
+        common.say(
+            f"learnt from {len(report.learnt)} of {report.sessions} sessions in {report.seconds:.0f} s{told}; {handbooks} projects have a handbook now"
+        )
+    if done.highlights:
+        common.say("\nWhat stands out, in your own words where you said it:")
+        for project, text, cite in done.highlights:
+            common.say(f"  {visible(shortened(text, 200))}  ({visible(project)}{', ' + visible(cite) if cite else ''})")
+    if done.brief is not None and done.brief.text:
+        common.say(f"\nWhat the next session in {visible(done.brief_of)} is told:\n")
+        common.page(done.brief.text.rstrip("\n"))
+        common.note(f"{done.brief.tokens:,} tokens, {len(done.brief.told)} lines")
+    waiting = sum(each.inbox for each in report.projects) if report else 0
+    common.say(
+        "\nLook:     byheart brief --explain · byheart why · byheart memory read memory://root/MEMORY.md"
+        f"\nCorrect:  edit the files in {opened.home}, your lines stay · byheart forget · byheart inbox{f' ({waiting} wait)' if waiting else ''}"
+        "\nSwitch off: byheart uninstall --all · byheart settings enabled off (this project) · memory.enabled = false in config.toml (all)"
+    )
+    for problem in done.problems:
+        common.note(f"byheart: {visible(problem)}")

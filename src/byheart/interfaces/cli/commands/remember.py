@@ -1,0 +1,255 @@
+"""Commands that change memory: remember, forget, confirm, settings, undo."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.records import Kind, Scope, Signal, Triple, Value
+from byheart.domain.results import Receipt
+from byheart.interfaces.cli import common, options
+from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
+from byheart.language.wording import simple_value
+from byheart.notebooks.forget import CANNOT_UNDO
+from byheart.notebooks.request import Request
+
+_SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred": Signal.INFERRED}
+
+
+@click.command(
+    epilog=common.examples(
+        'byheart remember "never run build repeatedly because it is heavy"',
+        'byheart remember "global: I prefer pnpm"',
+        "byheart remember --key writing.tone concise",
+        'byheart remember --issue "tests hang" --outcome "CI times out" --fix "raise the timeout to 60 s"',
+    )
+)
+@click.argument("text", nargs=-1)
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What sort of memory it is.")
+@click.option("--key", help="The entry's name in memories.md, such as writing.tone.")
+@click.option("--value", help="The entry's value: text, number, true, false, or JSON for a list or map.")
+@click.option("--triple", nargs=3, metavar="SUBJECT PREDICATE OBJECT", help="The rule's key in memories.ndjson.")
+@click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="The notebook to write to.")
+@click.option("--tag", "tags", multiple=True, help="A tag; may be given more than once.")
+@click.option("--source", help="A short note on where it comes from.")
+@click.option("--issue", help="A lesson: what went wrong.")
+@click.option("--outcome", help="A lesson: what came of it.")
+@click.option("--fix", help="A lesson: what helped in the end.")
+@click.option("--auto", is_flag=True, help="Nobody asked: store only what the capture policy lets through.")
+@click.option("--signal", type=click.Choice(list(_SIGNALS)), help="With --auto: how the signal came.")
+@click.option("--dry-run", is_flag=True, help="Say what the capture policy thinks; store nothing.")
+@options.scope_option
+@options.json_option
+def remember(
+    text: tuple[str, ...],
+    kind: str | None,
+    key: str | None,
+    value: str | None,
+    triple: Triple | None,
+    to: str | None,
+    tags: tuple[str, ...],
+    source: str | None,
+    issue: str | None,
+    outcome: str | None,
+    fix: str | None,
+    auto: bool,
+    signal: str | None,
+    dry_run: bool,
+    scope: str | None,
+    as_object: bool,
+) -> None:
+    """Store one memory.
+
+    TEXT is a sentence ("-" reads it from standard input). Rules and constraints go to memories.ndjson, preferences and
+    lessons to memories.md. The scope is this project unless --global or the sentence says otherwise.
+    """
+    sentence = sys.stdin.read().removeprefix("\ufeff") if text == ("-",) else " ".join(text)
+    content: Value = _value(value)
+    if issue or outcome or fix:
+        if not (issue and fix):
+            raise BadInput("a lesson needs both --issue and --fix")
+        lesson: dict[str, Value] = {"issue": issue, "outcome": outcome, "fix": fix}
+        content = {name: part for name, part in lesson.items() if part}
+        sentence = sentence or (f"{issue} -> {outcome} -> {fix}" if outcome else f"lesson: {issue} -> {fix}")
+        kind = kind or Kind.LESSON.value
+    named = (("key", key), ("triple", triple), ("value", value), ("source", source), ("tags", tags))
+    given = frozenset(name for name, was in named if was)
+    request = Request(
+        text=sentence,
+        kind=Kind(kind) if kind else None,
+        key=key,
+        value=content,
+        triple=triple or None,
+        to=common.NOTEBOOKS[to] if to else None,
+        scope=common.scope_of(scope),
+        signal=_SIGNALS[signal or ("inferred" if auto else "explicit")],
+        asked=not auto,
+        tags=tags,
+        source=source,
+        given=given,
+    )
+    opened = common.opened(writes=True)
+    if dry_run:
+        _judged(opened.memory.judge(request), as_object)
+        return
+    receipt = opened.memory.remember(request)
+    if as_object:
+        common.put(receipt)
+    elif receipt.announce:
+        _print(receipt, given)
+
+
+def _value(text: str | None) -> Value:
+    if text is None:
+        return None
+    if text.startswith(("[", "{")):
+        try:
+            found: Value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"--value is not valid JSON ({error})") from None
+        return found
+    return simple_value(text)
+
+
+def _judged(verdict: object, as_object: bool) -> None:
+    if as_object:
+        common.put(verdict)
+        return
+    view = as_json(verdict)
+    assert isinstance(view, dict)
+    stored = "would be stored" if view["stored"] else "would not be stored"
+    common.say(f"{stored}, confidence {view['confidence']}")
+    for reason in view["reasons"]:
+        common.say(f"  {'yes' if reason['passed'] else 'no '}  {reason['test']}: {reason['because']}")
+
+
+def _print(receipt: Receipt, given: frozenset[str] = frozenset()) -> None:
+    common.say(receipt_line(receipt))
+    for each in receipt.notes:
+        common.note(f"note: {each}")
+    # The receipt lists all that the format cannot spell; a person wants to hear of what they typed.
+    missed = [name for name in receipt.lost if name in given or name == "kind"]
+    if missed:
+        common.note(f"note: {NOTEBOOK_NAMES[receipt.dialect]} does not keep {', '.join(missed)}")
+
+
+@click.command(epilog=common.examples("byheart forget writing.tone", 'byheart forget "I prefer pnpm." --yes'))
+@click.argument("selector")
+@click.option("--reason", default="user asked", show_default=True, help="Why; kept in the tombstone.")
+@click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
+@options.scope_option
+@options.json_option
+def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: bool) -> None:
+    """Remove one memory for good.
+
+    SELECTOR is an address (memory://…#…), a handle, a key, or the words that a brief, a list or recall shows. If it fits several
+    memories, nothing is changed and they are listed; if it fits none, the nearest ones are.
+    The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
+    """
+    from byheart.app import machine
+
+    opened = common.opened(writes=True)
+    where = common.scope_of(scope)
+    learning = machine.learning(opened, common.surroundings(), even_off=True)
+    try:
+        target = learning.target(selector, where)
+        told = statement(target.hit.record) if target.hit else target.text
+        question = f"Forget {opened.memory.desk.scanner.redacted(told)!r} at {target.where}?"
+        if not as_object:
+            common.note(f"note: {CANNOT_UNDO}")
+    except NothingFound as error:
+        # The history may still hold it; if not, this is the answer.
+        target, question = None, f"Forget {selector!r} in the history? {CANNOT_UNDO}"
+        missing = error
+    if not yes and not as_object and sys.stdin.isatty():
+        click.confirm(question, abort=True, err=True)
+    if target is not None:
+        receipt = learning.forget(target, scope=where, reason=reason)
+        opened.memory.caught_up()
+    else:
+        try:
+            receipt = opened.memory.forget(selector, scope=where, reason=reason)
+        except NothingFound:
+            raise missing from None
+    if as_object:
+        common.put(receipt)
+        return
+    if target is None or target.hit is not None:
+        common.say(receipt_line(receipt))
+    else:
+        learnt = " (learnt; it is not learnt again)" if target.learnt else ""
+        common.say(f"Forgot: {opened.memory.desk.scanner.redacted(target.text) or selector}{learnt}")
+    for each in receipt.notes:
+        if each != CANNOT_UNDO:
+            common.note(f"note: {each}")
+
+
+@click.command(epilog=common.examples("byheart confirm tooling.pnpm"))
+@click.argument("selector")
+@options.scope_option
+@options.json_option
+def confirm(selector: str, scope: str | None, as_object: bool) -> None:
+    """Say that a memory is right: high confidence, no longer waiting for confirmation."""
+    receipt = common.opened(writes=True).memory.confirm(selector, scope=common.scope_of(scope))
+    if as_object:
+        common.put(receipt)
+    else:
+        _print(receipt)
+
+
+@click.command(
+    epilog=common.examples("byheart settings", "byheart settings enabled off", "byheart settings announce_writes on")
+)
+@click.argument("name", required=False, type=click.Choice(["enabled", "announce_writes"]))
+@click.argument("state", required=False, type=click.Choice(["on", "off"]))
+@options.scope_option
+@options.json_option
+def settings(name: str | None, state: str | None, scope: str | None, as_object: bool) -> None:
+    """Show the notebook's switches and the configuration, or turn a switch on or off."""
+    opened = common.opened(writes=True)
+    where = common.scope_of(scope) or Scope.LOCAL
+    if name and state:
+        receipt = opened.memory.switch(name, on=state == "on", scope=where)
+        if as_object:
+            common.put(receipt)
+        else:
+            common.say(f"{name} is {state} ({where.value}, {receipt.path})")
+        return
+    switches = opened.memory.settings(where)
+    if as_object:
+        chosen = {
+            "notebook": as_json(switches),
+            "config": dict(opened.config.values),
+            "origins": dict(opened.config.origins),
+        }
+        common.put(chosen if name is None else {name: getattr(switches, name)})
+        return
+    if name:
+        common.say("on" if getattr(switches, name) else "off")
+        return
+    common.say(common.heading(f"Notebook ({where.value})", opened))
+    common.say(f"  enabled          {'on' if switches.enabled else 'off'}")
+    common.say(f"  announce_writes  {'on' if switches.announce_writes else 'off'}")
+    common.say(common.heading("Configuration", opened))
+    for key, value in opened.config.values.items():
+        shown = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+        common.say(f"  {key:<24} {shown:<10} {opened.config.origins[key]}")
+
+
+@click.command(epilog=common.examples("byheart undo", "byheart undo 3f9a01c2"))
+@click.argument("receipt", required=False)
+@options.scope_option
+@options.json_option
+def undo(receipt: str | None, scope: str | None, as_object: bool) -> None:
+    """Take back the last change, or the one that RECEIPT names (see byheart log).
+
+    If the file has not changed since, it gets its old bytes back; if it has, only this change is taken back.
+    """
+    done = common.opened(writes=True).memory.undo(receipt, scope=common.scope_of(scope))
+    if as_object:
+        common.put(done)
+    else:
+        common.say(f"Undone: {done.notes[0]} ({done.scope.value}, {done.path})")

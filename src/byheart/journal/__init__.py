@@ -1,0 +1,1 @@
+"""The journal: appended to, kept in bounds, compacted, checked, told."""

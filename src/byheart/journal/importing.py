@@ -1,0 +1,189 @@
+"""Bringing many records into a journal at once: one write, in the order they were given, nothing that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from byheart.domain.errors import ByheartError, Conflict, Refused
+from byheart.domain.ports import Snapshot
+from byheart.domain.records import Record, Scope, Value
+from byheart.domain.reports import Imported
+from byheart.domain.results import Finding, Receipt
+from byheart.domain.roots import Root
+from byheart.domain.values import dataclass, replace
+from byheart.journal import window
+from byheart.journal.append import composed, refuse_unsafe
+from byheart.journal.files import Shelf, holds_secret, parsed, read, shelf_of
+from byheart.journal.format import TEMPLATE, row
+from byheart.text.lines import break_style
+from byheart.text.slugs import content_digest, uuid_of
+from byheart.workspace import foreign, ledger, tombstones
+from byheart.workspace.context import JOURNAL, Desk, handle_of
+
+_ROUNDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A record that may be stored, with what else its line has, and whether it came with a time."""
+
+    record: Record
+    more: dict[str, Value]
+    dated: bool
+
+
+def import_records(
+    desk: Desk,
+    records: Sequence[tuple[int, Record]],
+    extras: Mapping[int, dict[str, object]],
+    scope: Scope,
+    *,
+    dry_run: bool,
+    forgotten_too: bool,
+) -> Imported:
+    """Store the records that may be stored and are not there yet; the others are named with the reason.
+
+    They go to MEMORY.md alone: the daily logs say what was written on a day, and this was written before. `extras` holds
+    the whole JSON of a line where it is known.
+    """
+    root = desk.roots[scope]
+    fit: list[_Fit] = []
+    skipped: list[tuple[int, str]] = []
+    stones, salt = ledger.tombstones(desk), desk.salt()
+    for line, record in records:
+        try:
+            whole = foreign.fitted(record, JOURNAL)
+            stone = None if forgotten_too else tombstones.blocks(stones, salt, None, (whole.text,))
+            if stone is not None:
+                raise Refused(f"it was forgotten on {stone.removed}; --include-forgotten brings it back")
+            fit.append(_checked(desk, whole, extras.get(line, {})))
+        except ByheartError as error:
+            if error.exit_code not in (2, 3):
+                raise
+            skipped.append((line, desk.scanner.redacted(str(error))))
+    passed = len(fit)
+    if dry_run:
+        return Imported(receipts=(), skipped=tuple(skipped), passed=passed)
+    problems: list[Finding] = []
+    with desk.files.locked(root):
+        stored = _stored(desk, root, fit, problems)
+    return Imported(receipts=tuple(stored), skipped=tuple(skipped), passed=passed, problems=tuple(problems))
+
+
+def _checked(desk: Desk, record: Record, extra: dict[str, object]) -> _Fit:
+    """The record, checked as an append would check it; an odd field is left out rather than the record."""
+    origin = record.origin
+    assert origin is not None
+    source = extra.get("provenance")
+    provenance: dict[str, object] = dict(source) if isinstance(source, dict) else {}
+    provenance |= {"sourceChannel": origin.channel or None, "sensitivity": origin.sensitivity.value}
+    provenance["confidence"] = 1 if origin.certainty is None else origin.certainty
+    provenance["timestamp"] = origin.timestamp if origin.at is not None else None
+    raw = {
+        **extra,
+        "id": origin.id or None,
+        "sessionId": origin.session or None,
+        "category": origin.category,
+        "text": record.text,
+        "provenance": provenance,
+    }
+    checked, more = composed(desk, raw)
+    refuse_unsafe(desk, checked, more, asked=True)
+    return _Fit(checked, more, origin.at is not None)
+
+
+def _stored(desk: Desk, root: Root, fit: list[_Fit], notes: list[Finding]) -> list[Receipt]:
+    shelf = shelf_of(desk, root)
+    for _ in range(_ROUNDS):
+        snapshot = read(desk, shelf.memory)
+        text = snapshot.text or TEMPLATE
+        there = parsed(desk, text).placed
+        ids = {each.record.origin.id for each in there if each.record.origin and each.record.origin.id}
+        texts = {_said(each.record) for each in there}
+        named = {_named(each.record) for each in there}
+        undated = {said[:3] for said in texts}
+        fresh: list[str] = []
+        receipts = []
+        for each in fit:
+            record = each.record
+            known = _said(record) in texts or _named(record) in named
+            # One without a time of its own is the same whenever it was brought.
+            known = known or (not each.dated and _said(record)[:3] in undated)
+            if not known:
+                record = _renamed(desk, record, ids)
+                fresh.append(row(record, each.more))
+                texts.add(_said(record))
+                named.add(_named(record))
+                undated.add(_said(record)[:3])
+                ids.add(record.origin.id if record.origin else "")
+            receipts.append(_receipt(root, record, "unchanged" if known else "added"))
+        if not fresh:
+            return receipts
+        newline = break_style(text)
+        joint = "" if text.endswith("\n") else newline
+        new = text + joint + "".join(line + newline for line in fresh)
+        try:
+            desk.files.write(shelf.memory, new, snapshot.digest)
+            notes += _trimmed_and_logged(desk, shelf, snapshot, new, len(fresh))
+            return receipts
+        except Conflict as conflict:
+            last = conflict
+    raise last
+
+
+def _renamed(desk: Desk, record: Record, ids: set[str]) -> Record:
+    """The record under an id of its own, where its id is taken by another one."""
+    if record.origin is None or record.origin.id not in ids:
+        return record
+    return replace(record, origin=replace(record.origin, id=uuid_of("".join(desk.token() for _ in range(4)))))
+
+
+def _trimmed_and_logged(desk: Desk, shelf: Shelf, before: Snapshot, new: str, count: int) -> list[Finding]:
+    """Keep to the window, and log the whole import as one entry; what could not be done, since the records are stored."""
+    problems, trimmed, backup = [], 0, None
+    try:
+        trimmed = window.trim(desk, shelf)
+    except ByheartError as error:
+        problems.append(Finding(rule="window", message=f"stored, but the window could not be kept: {error}"))
+    try:
+        if before.text and not trimmed and not holds_secret(desk, before.text.split("\n")):
+            backup = ledger.back_up(desk, shelf.root, shelf.memory, before.text)
+        entry = replace(
+            ledger.entry_for(desk, shelf.root, JOURNAL, "imported"),
+            before=before.digest,
+            after=content_digest(new),
+            size=len(new),
+            backup=backup,
+            # What the window has taken out since cannot be put back by undoing this.
+            pieces=[] if before.text is None and not trimmed else None,
+            note=f"{count} records imported",
+        )
+        ledger.record(desk, shelf.root, entry)
+    except ByheartError as error:
+        problems.append(Finding(rule="log", message=f"stored, but the log could not be written: {error}"))
+    return problems
+
+
+def _said(record: Record) -> tuple[str, ...]:
+    """What makes two records the same: what they say, to the letter, in which session and category, and when."""
+    origin = record.origin
+    return (record.text, origin.session, origin.category, origin.timestamp or "") if origin else (record.text,)
+
+
+def _named(record: Record) -> tuple[str, str]:
+    return (record.origin.id if record.origin else "", record.text)
+
+
+def _receipt(root: Root, record: Record, action: str) -> Receipt:
+    origin = record.origin
+    handle = handle_of(root.scope, JOURNAL, origin.id if origin else None, record.text)
+    return Receipt(
+        id="",
+        action=action,
+        scope=root.scope,
+        dialect=JOURNAL,
+        path=str(root.documents[JOURNAL]),
+        record=None if record.is_secret else record,
+        handle=handle,
+        remove_with=f"byheart forget {handle}",
+    )

@@ -1,0 +1,116 @@
+"""What is wrong inside a journal: records that oppose each other, say the same twice, or have grown old."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from byheart.domain.journal import COMPACTION, HEARTBEAT, TURN_SUMMARY
+from byheart.domain.values import dataclass
+from byheart.journal.summaries import sentences
+from byheart.language.claims import Claim, claims, neighbours
+from byheart.text.similarity import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from byheart.domain.records import Placed
+
+CONTRADICTION, DUPLICATE, STALE = "contradiction", "duplicate", "stale"
+# Reports of a moment: what they say held then, and the next one may say otherwise.
+_REPORTS = frozenset({TURN_SUMMARY, HEARTBEAT, COMPACTION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Two positions in a journal that do not go together (`other` before `at`), or one on its own. `about` is the sentence
+    that opposes, `topic` what it is about."""
+
+    rule: str
+    at: int
+    other: int | None = None
+    about: str = ""
+    topic: str = ""
+
+
+def troubles(placed: Sequence[Placed], now: datetime, stale_days: int) -> list[Trouble]:
+    """Everything wrong, in file order. Nothing is judged by mere difference."""
+    found = [*contradictions(placed), *_duplicates(placed), *_stale(placed, now, stale_days)]
+    return sorted(found, key=lambda each: (each.at, each.rule, -1 if each.other is None else each.other))
+
+
+def contradictions(placed: Sequence[Placed]) -> list[Trouble]:
+    """Pairs of records that make opposing claims about one subject; of a row of changes of mind, each turn once."""
+    return _pairs(dict(_claims(each)) for each in placed)
+
+
+def opposing(texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Which of these texts, in the order they were said, oppose each other: the earlier one's place and the later one's."""
+    told = (dict.fromkeys(claims(text, lasting=True), text) for text in texts)
+    return [(each.other, each.at) for each in _pairs(told) if each.other is not None]
+
+
+def _pairs(every: Iterable[dict[Claim, str]]) -> list[Trouble]:
+    exact: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
+    wider: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
+    found: dict[tuple[int, int], Trouble] = {}
+    for at, fresh in enumerate(every):
+        for claim, sentence in fresh.items():
+            topic = " ".join(sorted(claim.subject))
+            for other in _opposing(claim, exact, wider):
+                if other != at:
+                    found.setdefault(
+                        (other, at), Trouble(rule=CONTRADICTION, at=at, other=other, about=sentence, topic=topic)
+                    )
+        for claim in fresh:
+            for subject in neighbours(claim):
+                shelf = exact if subject == claim.subject else wider
+                shelf[claim.respect, subject] = (at, claim.value)
+    return list(found.values())
+
+
+_Shelf = dict[tuple[str, frozenset[str]], tuple[int, str]]
+
+
+def _opposing(claim: Claim, exact: _Shelf, wider: _Shelf) -> Iterable[int]:
+    """The latest records under the claim's own subject, a more general and a more special one, where they differ."""
+    for subject in neighbours(claim):
+        latest = exact.get((claim.respect, subject))
+        if latest is not None and latest[1] != claim.value:
+            yield latest[0]
+    latest = wider.get((claim.respect, claim.subject))
+    if latest is not None and latest[1] != claim.value and len(claim.subject) > 1:
+        yield latest[0]
+
+
+def _claims(each: Placed) -> Iterable[tuple[Claim, str]]:
+    category = each.record.origin.category if each.record.origin else ""
+    lasting = category not in _REPORTS
+    for sentence in sentences(each.record.text):
+        for claim in claims(sentence, lasting=lasting):
+            yield claim, sentence
+
+
+def _duplicates(placed: Sequence[Placed]) -> list[Trouble]:
+    """Records that repeat an earlier one of the same category word for word."""
+    first: dict[tuple[str, str], int] = {}
+    found = []
+    for at, each in enumerate(placed):
+        category = each.record.origin.category if each.record.origin else ""
+        if category == COMPACTION:
+            continue  # two summaries may well keep the same sentence
+        key = (category, normalised(each.record.text))
+        if key in first:
+            found.append(Trouble(rule=DUPLICATE, at=at, other=first[key], topic=key[1]))
+        else:
+            first[key] = at
+    return found
+
+
+def _stale(placed: Sequence[Placed], now: datetime, days: int) -> list[Trouble]:
+    until = now - timedelta(days=days)
+    return [
+        Trouble(rule=STALE, at=at)
+        for at, each in enumerate(placed)
+        if each.record.origin is not None and (moment := each.record.origin.at) is not None and moment < until
+    ]

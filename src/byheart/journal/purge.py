@@ -1,0 +1,263 @@
+"""What forgetting and undoing mean for the journal's other files: the daily logs, the archive, the summaries."""
+
+from __future__ import annotations
+
+from byheart.domain.changes import Change, Drop, Replace, spliced
+from byheart.domain.documents import Document
+from byheart.domain.errors import ByheartError, Conflict
+from byheart.domain.journal import COMPACTION
+from byheart.domain.records import Record
+from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass, replace
+from byheart.journal import retention
+from byheart.journal.files import Shelf, daily_logs, local_day, parsed, read, shelf_of
+from byheart.journal.summaries import sentences
+from byheart.text.jsonspans import unescaped
+from byheart.text.similarity import normalised
+from byheart.text.slugs import short_digest
+from byheart.workspace.context import JOURNAL, Desk, handle_of
+
+_ROUNDS = 12
+# Shorter than this, a sentence says nothing by itself.
+_TELLING = 4
+# And shorter than this, it stands in many places by chance.
+_RARE = 12
+
+
+def prose_handle(line: str) -> str:
+    """What a line that is no record is called by: what it says."""
+    return "p" + short_digest("prose", normalised(line.strip().lstrip("#-* ")))[:7]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProseLine:
+    """A line of a journal's files that is no record."""
+
+    place: Place
+    line: int
+    text: str
+
+    @property
+    def id(self) -> str:
+        """What it is called by."""
+        return prose_handle(self.text)
+
+
+def prose_lines(desk: Desk, root: Root) -> list[ProseLine]:
+    """Every line that people wrote into a journal's files, and every line of its summaries."""
+    shelf = shelf_of(desk, root)
+    found = []
+    for place in (shelf.memory, shelf.user, shelf.long_memory, *daily_logs(desk, shelf)):
+        text = _read(desk, place)
+        records = {each.line for each in parsed(desk, text).placed} if text else set()
+        for number, line in enumerate(text.split("\n"), 1):
+            if number not in records and line.strip().lstrip("#-* "):
+                found.append(ProseLine(place=place, line=number, text=line))
+    return found
+
+
+def drop_prose(desk: Desk, root: Root, gone: ProseLine) -> int:
+    """Take a line out of every file of a journal that has it; how many had. The root is locked."""
+    count = 0
+    for place in dict.fromkeys(each.place for each in prose_lines(desk, root) if each.id == gone.id):
+        snapshot = read(desk, place)
+        text = snapshot.text or ""
+        records = {each.line for each in parsed(desk, text).placed}
+        lines = text.split("\n")
+        kept = [
+            line
+            for number, line in enumerate(lines, 1)
+            if number in records or prose_handle(line) != gone.id or not line.strip()
+        ]
+        desk.files.write(place, "\n".join(kept), snapshot.digest)
+        count += 1
+    return count
+
+
+def find(desk: Desk, root: Root, selector: str) -> Record | None:
+    """What a selector names in the journal's other files: a record by id, handle or whole text, or a line of a summary."""
+    shelf = shelf_of(desk, root)
+    wanted = normalised(selector)
+    for place in (*daily_logs(desk, shelf), shelf.archive):
+        for each in reversed(_document(desk, place).placed):
+            origin = each.record.origin
+            names = (origin.id, handle_of(root.scope, JOURNAL, origin.id, each.record.text)) if origin else ()
+            if selector in names or (wanted and normalised(each.record.text) == wanted):
+                return each.record
+    summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(desk, shelf)}
+    if len(wanted) >= _RARE and wanted in summed:
+        return Record(text=selector)
+    from byheart.journal.experiences import named
+
+    return named(desk, root, selector)
+
+
+def _summaries(desk: Desk, shelf: Shelf) -> list[str]:
+    """Every line of every summary."""
+    lines = [
+        line for day, piece in retention.dated(_read(desk, shelf.long_memory)) if day for line in piece.split("\n")
+    ]
+    for each in _document(desk, shelf.memory).placed:
+        if each.record.origin is not None and each.record.origin.category == COMPACTION:
+            lines += each.record.text.split("\n")
+    return lines
+
+
+def _read(desk: Desk, place: Place) -> str:
+    try:
+        return read(desk, place).text or ""
+    except ByheartError:
+        return ""
+
+
+def _document(desk: Desk, place: Place) -> Document:
+    return parsed(desk, _read(desk, place))
+
+
+def purge(desk: Desk, root: Root, record: Record) -> tuple[int, list[str]]:
+    """Take a forgotten record out of every other file of the journal; how many held it, and which could not be cleared.
+
+    A record goes where it has this text, or this id: an earlier wording of it is no less forgotten. One sentence of it goes
+    only from summaries, which are made of sentences. What a person wrote stays. The root is locked.
+    """
+    shelf = shelf_of(desk, root)
+    whole = normalised(record.text)
+    id_ = record.origin.id if record.origin else ""
+    same = [
+        each for each in _document(desk, shelf.memory).placed if each.record.origin and each.record.origin.id == id_
+    ]
+    # An id that several records share names none of them.
+    name = id_ if id_ and len({each.record.text for each in same}) < 2 else None
+    said = {whole, *(normalised(each) for each in sentences(record.text) if len(each) >= _TELLING)}
+    count, failures = 0, []
+    for place in (*daily_logs(desk, shelf), shelf.archive, shelf.memory):
+        try:
+            # The record itself leaves MEMORY.md by the one path that all changes take.
+            count += _without(desk, place, _Mark(whole, name, said), only_summaries=place is shelf.memory)
+        except ByheartError as error:
+            failures.append(f"{place} could not be cleared: {error}")
+    # Blocks that had to leave LONGMEMORY.md stand in the archive as they were.
+    for place in (shelf.long_memory, shelf.archive):
+        try:
+            count += _without_lines(desk, place, said)
+        except ByheartError as error:
+            failures.append(f"{place} could not be cleared: {error}")
+    return count, failures
+
+
+def remaining(desk: Desk, texts: list[str]) -> list[str]:
+    """Where texts still stand in the journals' other files, of all scopes: in a person's own words, or in other records."""
+    wanted = [" ".join(text.split()).casefold() for text in texts if len(text.strip()) >= _TELLING]
+    notes = []
+    for root in desk.roots.values():
+        shelf = shelf_of(desk, root)
+        for place in (*daily_logs(desk, shelf), shelf.archive, shelf.long_memory, shelf.user):
+            lines = unescaped(_read(desk, place)).casefold().split("\n")
+            at = next(
+                (n for n, line in enumerate(lines, 1) if any(each in " ".join(line.split()) for each in wanted)), None
+            )
+            if at is not None:
+                notes.append(f"{place}:{at} still has it")
+    return notes
+
+
+def relog(desk: Desk, root: Root, lines: str) -> list[str]:
+    """Put records that came back into the logs of their days, where those are kept; what could not be done."""
+    shelf = shelf_of(desk, root)
+    failures = []
+    for line in lines.splitlines():
+        for each in parsed(desk, line).placed:
+            at = each.record.origin.at if each.record.origin else None
+            place = shelf.daily(local_day(desk, at)) if at else None
+            try:
+                if (
+                    place is not None
+                    and desk.files.size(place) is not None
+                    and line not in (read(desk, place).text or "")
+                ):
+                    desk.files.append(place, line + "\n", None)
+            except ByheartError as error:
+                failures.append(f"{place} does not have it again: {error}")
+    return failures
+
+
+def unlog(desk: Desk, root: Root, record: Record, *, archive: bool = False) -> list[str]:
+    """Take a record whose adding was undone out of the daily logs, and out of the archive if it has been there; what could
+    not be done. The root is locked."""
+    failures = []
+    shelf = shelf_of(desk, root)
+    for place in (*daily_logs(desk, shelf), *([shelf.archive] if archive else [])):
+        try:
+            id_ = record.origin.id if record.origin else ""
+            _without(desk, place, _Mark(normalised(record.text), id_, set(), both=True))
+        except ByheartError as error:
+            failures.append(f"{place} still has it: {error}")
+    return failures
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What is to go: a whole text, or an id, and the sentences that summaries may have taken from it. With `both`, the one
+    last record that has this text and this id."""
+
+    whole: str
+    id: str | None
+    said: set[str]
+    both: bool = False
+
+
+def _without(desk: Desk, place: Place, mark: _Mark, *, only_summaries: bool = False) -> int:
+    """Drop what says exactly this from one file, and what it said from summaries there; 1 where there was something."""
+    for _ in range(_ROUNDS):
+        snapshot = read(desk, place)
+        if snapshot.text is None:
+            return 0
+        document = parsed(desk, snapshot.text)
+        changes = _changes(document, mark)
+        if only_summaries:
+            changes = [each for each in changes if isinstance(each, Replace)]
+        if not changes:
+            return 0
+        splices = desk.dialects[JOURNAL].plan(document, changes, desk.clock().date())
+        try:
+            desk.files.write(place, spliced(document.text, splices), snapshot.digest)
+            return 1
+        except Conflict as conflict:
+            last = conflict
+    raise last
+
+
+def _changes(document: Document, mark: _Mark) -> list[Change]:
+    found: list[Change] = []
+    said = mark.said
+    for each in document.placed:
+        origin = each.record.origin
+        text, named = normalised(each.record.text) == mark.whole, origin is not None and origin.id == mark.id
+        if (text and named) if mark.both else (text or named):
+            found.append(Drop(old=each, reason=None))
+        elif said and origin is not None and origin.category == COMPACTION:
+            lines = each.record.text.split("\n")
+            kept = [line for line in lines if normalised(line.strip().removeprefix("- ")) not in said]
+            if len(kept) < len(lines):
+                found.append(Replace(old=each, new=replace(each.record, text="\n".join(kept))))
+    return found[-1:] if mark.both else found
+
+
+def _without_lines(desk: Desk, place: Place, said: set[str]) -> int:
+    """Drop the lines of dated summaries that repeat what was forgotten; what a person wrote around them stays."""
+    snapshot = read(desk, place)
+    pieces = retention.dated(snapshot.text or "")
+    new = "".join(_cleared(piece, said) if day else piece for day, piece in pieces)
+    if new == (snapshot.text or ""):
+        return 0
+    desk.files.write(place, new, snapshot.digest)
+    return 1
+
+
+def _cleared(piece: str, said: set[str]) -> str:
+    lines = piece.splitlines(keepends=True)
+    kept = "".join(
+        line for line in lines if not (line.startswith("- ") and normalised(line.strip().removeprefix("- ")) in said)
+    )
+    # A heading with nothing left below it says nothing.
+    return kept if kept == piece or "\n- " in kept or kept.split("\n", 1)[1].strip() else ""

@@ -1,0 +1,1 @@
+"""How people say things: sentences, what lasts, what opposes what."""

@@ -1,0 +1,227 @@
+"""When two rules oppose each other, and which of them stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from byheart.domain.records import Kind, Placed, Record, Triple
+from byheart.domain.values import dataclass
+from byheart.language import alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Question = tuple[int, frozenset[str]]
+
+_NEGATIVE = (
+    "avoid",
+    "never",
+    "no",
+    "not",
+    "dont",
+    "don't",
+    "do_not",
+    "must_not",
+    "forbid",
+    "disallow",
+    "disable",
+    "without",
+    "stop",
+    "skip",
+)
+_POSITIVE = ("always", "use", "prefer", "must", "require", "allow", "enable", "do", "should")
+# Predicates that hold for several objects at once, so that another object is no contradiction.
+_PLURAL = frozenset(
+    "applies_to noted fixed_by include includes require requires contain contains has have support supports depends_on "
+    "related_to works_with prefer_over see run noted_as must should".split()
+)
+_SEPARATORS = str.maketrans("-_", "  ")
+# Pairs that nobody can decide are for people to look at; nobody looks at more.
+_MOST_UNDECIDED = 10_000
+_ANY = frozenset({"general", "", "*", "any", "all", "true", "yes"})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Positions of records that are overruled, with the one that overrules them, and pairs nobody can decide."""
+
+    overruled: dict[int, int]
+    undecided: tuple[tuple[int, int], ...]
+
+
+def rivals(placed: Sequence[Placed], incoming: Record) -> list[tuple[Placed, str]]:
+    """The entries that a new one opposes, each with how: 'clear' or 'unclear'."""
+    assert incoming.triple is not None
+    # Entries that do not share a subject cannot oppose each other, and nearly none does.
+    names, made = about(incoming), alternatives.choice(incoming.text)
+    found = []
+    for each in placed:
+        if each.record.triple is None:
+            continue
+        how = opposes(each.record.triple, incoming.triple) if names & about(each.record) else None
+        if how is None and made and (other := alternatives.choice(each.record.text)):
+            how = "clear" if other[0] == made[0] and other[1] != made[1] else None
+        if how is not None:
+            found.append((each, how))
+    return found
+
+
+def opposes(first: Triple, second: Triple) -> str | None:
+    """'clear' or 'unclear' when the triples oppose each other, else None."""
+    subject, predicate, thing = (_folded(part) for part in first)
+    other_subject, other_predicate, other_thing = (_folded(part) for part in second)
+    if predicate == other_predicate == "prefer_over":
+        return "clear" if subject == other_thing and thing == other_subject else None
+    if subject != other_subject:
+        return None
+    sign, base = _polarity(predicate)
+    other_sign, other_base = _polarity(other_predicate)
+    if sign != other_sign and base == other_base:
+        return "clear" if thing == other_thing or thing in _ANY or other_thing in _ANY else "unclear"
+    if predicate != other_predicate or thing == other_thing:
+        return None
+    if sign < 0 or predicate in _PLURAL or predicate.startswith("always_") or thing in _ANY or other_thing in _ANY:
+        return None
+    return "clear"
+
+
+def winner(older: Record, newer: Record, how: str) -> int | None:
+    """0 when the older stands, 1 when the newer does, None when nobody can say."""
+    if how != "clear":
+        return None
+    strict, strict_too = older.kind is Kind.CONSTRAINT, newer.kind is Kind.CONSTRAINT
+    if strict and strict_too:
+        return None
+    return 0 if strict else 1
+
+
+def standing(placed: Sequence[Placed]) -> Standing:
+    """Who overrules whom among entries in file order. Nearly linear in their number: ten thousand rules about one thing are
+    no reason to compare each with each."""
+    book = _Book()
+    for index, each in enumerate(placed):
+        if each.record.triple is not None:
+            book.add(index, each.record.triple, strict=each.record.kind is Kind.CONSTRAINT)
+            if (made := alternatives.choice(each.record.text)) is not None:
+                book.choose(index, *made)
+    return book.closed()
+
+
+class _Book:
+    """Entries by what they could oppose. Of all that overrule one, the last counts; of those before it, only a constraint can."""
+
+    def __init__(self) -> None:
+        self._by_later: dict[int, int] = {}
+        self._by_earlier: dict[int, int] = {}
+        self._undecided: list[tuple[int, int]] = []
+        self._strict: set[int] = set()
+        # (subject, what is wanted or not, sign) → thing → entries; the same predicate → entries with their things.
+        self._signed: dict[tuple[str, str, int], dict[str, list[int]]] = {}
+        self._same: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        self._over: dict[tuple[str, str], list[int]] = {}
+        self._chosen: dict[Question, list[tuple[int, str]]] = {}
+
+    def add(self, index: int, triple: Triple, *, strict: bool) -> None:
+        """Take in the next entry."""
+        subject, predicate, thing = (_folded(part) for part in triple)
+        if strict:
+            self._strict.add(index)
+        if predicate == "prefer_over":
+            for rival in self._over.get((thing, subject), ()):
+                self._meet(rival, index, "clear")
+            self._over.setdefault((subject, thing), []).append(index)
+        sign, base = _polarity(predicate)
+        for other, rivals in self._signed.get((subject, base, -sign), {}).items():
+            is_clear = other == thing or thing in _ANY or other in _ANY
+            if is_clear or len(self._undecided) < _MOST_UNDECIDED:
+                for rival in rivals:
+                    self._meet(rival, index, "clear" if is_clear else "unclear")
+        self._signed.setdefault((subject, base, sign), {}).setdefault(thing, []).append(index)
+        plural = predicate in _PLURAL or predicate.startswith("always_") or predicate == "prefer_over"
+        if sign > 0 and not plural and thing not in _ANY:
+            self._same.setdefault((subject, predicate), []).append((index, thing))
+
+    def choose(self, index: int, question: Question, answer: str) -> None:
+        """Take in that an entry makes a choice, of which only one can hold."""
+        self._chosen.setdefault(question, []).append((index, answer))
+
+    def _meet(self, older: int, newer: int, how: str) -> None:
+        strict, strict_too = older in self._strict, newer in self._strict
+        if how != "clear" or (strict and strict_too):
+            if len(self._undecided) < _MOST_UNDECIDED:
+                self._undecided.append((older, newer))
+        elif strict:
+            self._by_earlier[newer] = max(older, self._by_earlier.get(newer, older))
+        else:
+            self._by_later[older] = max(newer, self._by_later.get(older, newer))
+
+    def closed(self) -> Standing:
+        """What all of it comes to."""
+        for entries in (*self._same.values(), *self._chosen.values()):
+            self._settle(entries)
+        overruled = {**self._by_earlier, **self._by_later}
+        return Standing(overruled, tuple(sorted(self._undecided, key=lambda pair: (pair[1], pair[0]))))
+
+    def _settle(self, entries: list[tuple[int, str]]) -> None:
+        """Entries that say different things of one subject with one predicate: the last other thing overrules, unless a
+        constraint stood before it."""
+        # The last two that say different things: one of them is the last that says something else than any other.
+        last: dict[str, int] = {}
+        for index, thing in reversed(entries):
+            rival = next((each for other, each in last.items() if other != thing), None)
+            if rival is not None and index not in self._strict:
+                self._by_later[index] = max(rival, self._by_later.get(index, rival))
+            if len(last) == 0 or (len(last) == 1 and thing not in last):
+                last[thing] = index
+        strict = [(index, thing) for index, thing in entries if index in self._strict]
+        before = _LastOther()
+        for index, thing in entries:
+            if index in self._strict:
+                for older, other in strict:
+                    if older >= index or len(self._undecided) >= _MOST_UNDECIDED:
+                        break
+                    if other != thing:
+                        self._undecided.append((older, index))
+                before.see(index, thing)
+            elif (rival := before.but(thing)) is not None:
+                self._by_earlier[index] = max(rival, self._by_earlier.get(index, rival))
+
+
+class _LastOther:
+    """The entry that was seen last among those that say another thing: two are all that can ever be asked for."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[str, int]] = []
+
+    def see(self, index: int, thing: str) -> None:
+        """An entry was seen."""
+        self._seen = [(thing, index), *(each for each in self._seen if each[0] != thing)][:2]
+
+    def but(self, thing: str) -> int | None:
+        """The entry that was seen last and says something else."""
+        return next((index for other, index in self._seen if other != thing), None)
+
+
+def about(record: Record) -> set[str]:
+    """What a record's entry is about, folded: only entries with something in common can oppose each other."""
+    if record.triple is None:
+        return set()
+    names = {_folded(record.triple[0])}
+    if _folded(record.triple[1]) == "prefer_over":
+        names.add(_folded(record.triple[2]))
+    return names
+
+
+def _folded(part: str) -> str:
+    return "_".join(part.casefold().translate(_SEPARATORS).split())
+
+
+def _polarity(predicate: str) -> tuple[int, str]:
+    for sign, words in ((-1, _NEGATIVE), (1, _POSITIVE)):
+        for word in words:
+            if predicate == word:
+                return sign, ""
+            if predicate.startswith(word + "_"):
+                rest = predicate[len(word) + 1 :]
+                return sign, "" if rest == "use" else rest
+    return 1, predicate

@@ -1,0 +1,1 @@
+"""What sessions teach: extracted, consolidated, published, asked about, and forgotten."""

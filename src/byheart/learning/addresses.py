@@ -1,0 +1,137 @@
+"""memory:// addresses: the handbook's files, and the notebooks that a brief tells from."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.handbook import SUMMARY
+from byheart.domain.records import Scope
+from byheart.domain.roots import Place
+from byheart.handbook.lines import learnt
+from byheart.journal.format import conceals
+from byheart.learning import reading, targets
+from byheart.learning.reading import SCHEME
+from byheart.text.unicode import visible
+from byheart.workspace.context import PROFILE, REPOSITORYS, RULES, without_secrets
+
+if TYPE_CHECKING:
+    from byheart.domain.results import Hit
+    from byheart.learning.handbook_files import Shelf
+    from byheart.workspace.context import Desk
+
+NAMESPACES = ("root", "profile", "rules", "journal", "experiences", "record")
+_NOTEBOOKS = {"profile": PROFILE, "rules": RULES}
+_MOST = 200
+_HANDLE = re.compile(r"h[0-9a-f]{7}(?:-\d+)?")
+
+
+def read(desk: Desk, shelf: Shelf, address: str) -> str:
+    """What an address names, without secrets. Raises BadInput or NothingFound, saying what can be named."""
+    return visible(_read(desk, shelf, address))
+
+
+def _read(desk: Desk, shelf: Shelf, address: str) -> str:
+    rest = address[len(SCHEME) :] if address.casefold().startswith(SCHEME) else ""
+    host, _, path = rest.partition("#")[0].partition("/")
+    fragment = rest.partition("#")[2]
+    host = host.casefold()
+    if not rest or host == "root" or host not in NAMESPACES:
+        return desk.scanner.redacted(_of_handbook(shelf, address, fragment))
+    if host == "journal" and not fragment:
+        return desk.scanner.redacted(_of_journal(desk, path))
+    if host == "experiences":
+        return _of_experiences(desk, fragment)
+    if fragment:
+        target = targets.meant(shelf, address, None)
+        if target.hit is None:
+            return f"{target.text}\n({target.where})\n"
+        from byheart.journal.files import local_day
+
+        hit = without_secrets(desk, [target.hit])[0]
+        named = f"{hit.record.key}: " if hit.record.key and not hit.record.triple else ""
+        if hit.record.origin is not None:
+            at = hit.record.origin.at
+            day = f" {local_day(desk, at).isoformat()}" if at else ""
+            named = f"[{hit.record.origin.category}{day}] "
+        return f"{named}{hit.record.text}{_theirs(hit.is_repositorys)}\n({hit.path}:{hit.line})\n"
+    if host == "record":
+        raise BadInput(f"{address!r} names no record; {SCHEME}record#ID does")
+    return _of_notebook(desk, _NOTEBOOKS[host])
+
+
+def _of_handbook(shelf: Shelf, address: str, fragment: str) -> str:
+    if not fragment or not (_HANDLE.fullmatch(fragment) or address.casefold().startswith("memory://root#")):
+        return reading.read(shelf, address)
+    found = [hit for hit in learnt(shelf.desk, shelf.root) if hit.id == fragment]
+    if not found:
+        target = targets.meant(shelf, address, None)
+        raise NothingFound(f"{address}: no such line; {target.where} comes nearest")
+    return "".join(f"{_entry(shelf, hit)}\n({hit.path}:{hit.line})\n" for hit in found)
+
+
+def _entry(shelf: Shelf, hit: Hit) -> str:
+    """A line as its file has it, with what stands indented below it."""
+    place = Place(shelf.folder.base, hit.path.removeprefix(shelf.folder.base.rstrip("/") + "/"))
+    lines = (shelf.desk.files.read(place).text or "").split("\n")[hit.line - 1 :]
+    below = next((at for at, line in enumerate(lines[1:], 1) if not line.startswith(" ")), len(lines))
+    return "\n".join(lines[:below]) if lines and hit.path.endswith(SUMMARY) else hit.record.text
+
+
+def _of_notebook(desk: Desk, name: str) -> str:
+    from byheart.notebooks import overview
+
+    found = overview.listing(desk, (Scope.LOCAL, Scope.GLOBAL), [name], None, None).hits
+    return "".join(f"- {hit.record.key + ': ' if hit.record.key and not hit.record.triple else ''}{hit.record.text} [{hit.id}]{_theirs(hit.is_repositorys)}\n" for hit in found[:_MOST])  # fmt: skip
+
+
+def _of_journal(desk: Desk, path: str) -> str:
+    from byheart.journal.files import parsed, read, shelf_of
+
+    shelf = shelf_of(desk, desk.roots[Scope.LOCAL])
+    name = path.strip("/")
+    if not name or name == "MEMORY":
+        place = shelf.memory
+    elif name in ("USER", "LONGMEMORY"):
+        place = shelf.user if name == "USER" else shelf.long_memory
+    elif (day := _day(name)) is not None:
+        place = shelf.daily(day)
+    else:
+        raise BadInput(f"{name!r} is no part of the journal; {SCHEME}journal, {SCHEME}journal/2026-01-31 and {SCHEME}journal/LONGMEMORY are")  # fmt: skip
+    text = read(desk, place).text
+    if text is None:
+        raise NothingFound(f"{place} does not exist")
+    document = parsed(desk, text)
+    hidden = {each.line for each in document.placed if each.record.is_secret} | {
+        each.line for each in document.problems
+    }
+    lines = text.split("\n")
+    theirs = desk.trust.strangers(place, lines) if desk.trust.covers(place) else ()
+    return "\n".join(
+        line + _theirs(number - 1 in theirs)
+        for number, line in enumerate(lines, 1)
+        if number not in hidden and not conceals(line)
+    )
+
+
+def _theirs(is_repositorys: bool) -> str:
+    return f" ({REPOSITORYS})" if is_repositorys else ""
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else None
+    except ValueError:
+        return None
+
+
+def _of_experiences(desk: Desk, fragment: str) -> str:
+    from byheart.journal import experiences
+
+    found = experiences.listed(desk, list(desk.roots), _MOST)
+    chosen = [each for each in found if each.id.startswith(fragment)] if fragment else found
+    if fragment and not chosen:
+        raise NothingFound(f"no experience is called {fragment!r}")
+    return "".join(f"- {each.text} [{each.id}]\n" for each in chosen)

@@ -1,0 +1,1 @@
+"""From what sessions showed to one handbook."""

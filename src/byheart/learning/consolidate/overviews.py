@@ -1,0 +1,201 @@
+"""memory_summary.md without a model: who works here and how, what they want, what helps nearly always, and where the rest is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
+from byheart.handbook.phrases import keywords, one_line
+from byheart.learning.consolidate.grouping import Blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.learning.consolidate.wishes import Wish
+
+# Days with memory that count as recent.
+RECENT_DAYS = 3
+_COMMAND = re.compile(
+    r"^(`[^`]+`(?: in `[^`]+`)?) (runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
+)
+_FIXED = re.compile(r"^`(?P<command>[^`]+)` failed with `(?P<error>[^`]+)` -> (?P<fix>(?:(?!worked around).)+ passed)$")
+_PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
+_SPOKEN = {
+    "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
+    "installs dependencies": "Dependencies",
+}  # fmt: skip
+_FINDING = "agent's finding: "
+_QUOTED = re.compile(r"`([^`]+)`")
+# Folders, as agents name them.
+_PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
+_TIPS, _NAMES, _AGAIN = 6, 4, 4
+
+
+def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
+    """The summary of these blocks. `notes` are what people wrote down themselves: (text, file)."""
+    tips = [*_notes(notes), *_tips(made, skills)]
+    known = "\n".join(tips)
+    days = sorted({_day(made, group) for group in made.groups}, reverse=True)[:RECENT_DAYS]
+    scope = _scope(made, project)
+    recent = []
+    for day in days:
+        topics = tuple(_topic(group, is_recent=True, known=known) for group in made.groups if _day(made, group) == day)
+        if topics:
+            recent.append((day, topics))
+    older = tuple(_topic(group, is_recent=False) for group in made.groups if _day(made, group) not in days)
+    return Overview(
+        profile=tuple(_profile(made, project)),
+        preferences=tuple(_preferences(made.wishes)),
+        tips=tuple(tips),
+        recent=((scope, tuple(recent)),) if recent else (),
+        older=((scope, older),) if older else (),
+    )
+
+
+def _day(made: Blocks, group: Group) -> str:
+    return f"{made.newest[group.name].astimezone(UTC):%Y-%m-%d}"
+
+
+def _scope(made: Blocks, project: str) -> str:
+    folders = Counter(each.thread.cwd for each, _ in made.extracts if each.thread.cwd not in ("", "unknown"))
+    return f"{project} (cwd={folders.most_common(1)[0][0]})" if folders else project
+
+
+def _profile(made: Blocks, project: str) -> list[str]:
+    """What is known of how somebody works, from what they did."""
+    if not made.extracts:
+        return [NOTHING_YET]
+    threads = [each.thread for each, _ in made.extracts]
+    agents = Counter(thread.agent for thread in threads)
+    first, last = min(thread.updated for thread in threads), max(thread.updated for thread in threads)
+    used = ", ".join(f"{agent} ({times})" for agent, times in agents.most_common())
+    lines = [
+        f"Works on {project}; {len(threads)} session{'s' if len(threads) > 1 else ''} taught something, from {first:%Y-%m-%d} to {last:%Y-%m-%d}, with {used}.",
+    ]
+    areas = [group.name.partition(": ")[2] or group.name for group in made.groups]
+    lines.append(f"Worked on of late, the newest first: {', '.join(areas[:8])}.")
+    checks = [f"{command} ({what})" for command, what in _commands(made).items()]
+    if checks:
+        lines.append(f"Checks work with {', '.join(checks[:4])}.")
+    strong = [wish for wish in made.wishes if wish.sessions > 1]
+    if strong:
+        lines.append(
+            "Said or asked for more than once: " + "; ".join(one_line(wish.default, 100) for wish in strong[:5]) + "."
+        )
+    return lines
+
+
+def _commands(made: Blocks) -> dict[str, str]:
+    """For each purpose the command that worked in most sessions: command → purpose."""
+    seen: dict[str, Counter[str]] = {}
+    for _, extract in made.extracts:
+        told = {
+            found.groups() for task in extract.tasks for line in task.knowledge if (found := _COMMAND.match(line.text))
+        }
+        for command, what in sorted(told):
+            seen.setdefault(what, Counter())[command] += 1
+    # The best there is: what was told once is not taken back because others came that had nothing to do with it.
+    best = {what: max(seen[what].items(), key=_generality) for what in _PURPOSES if what in seen}
+    return {command: what for what, (command, _) in best.items()}
+
+
+def _generality(each: tuple[str, int]) -> tuple[float, int, str]:
+    """How much a command is the one to tell: it worked often, and it is not about a single file."""
+    command, times = each
+    is_narrow = any(
+        ("/" in word or "." in word) and word not in ("./...", ".") for word in command.strip("`").split()[1:]
+    )
+    return (times * (0.4 if is_narrow else 1.0), -len(command), command)
+
+
+def _preferences(wishes: Sequence[Wish]) -> list[str]:
+    ranked = sorted(wishes, key=lambda wish: (wish.is_inferred, -wish.sessions, -wish.newest.timestamp(), wish.text))
+    lines = []
+    for wish in ranked:
+        times = f", in {wish.sessions} sessions" if wish.sessions > 1 and not wish.is_inferred else ""
+        marked = f" ({wish.replaces})" if wish.replaces else ""
+        lines.append(f"{wish.text}{marked} ({wish.places[0].cite}{times})")
+    return lines
+
+
+def _notes(notes: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"[ad-hoc note] {one_line(text, 400)} ({file})" for text, file in notes]
+
+
+def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
+    lines = [f"{_SPOKEN[what]}: {command}" for command, what in _commands(made).items()]
+    lines += [f"Related skill: skills/{skill.name}/SKILL.md: {one_line(skill.description, 160)}" for skill in skills]
+    errors: dict[str, tuple[str, set[str]]] = {}
+    for each, extract in made.extracts:
+        for task in extract.tasks:
+            for line in task.failures:
+                if found := _FIXED.match(line.text):
+                    if "changing " in found["fix"]:
+                        # Done, and in the repository since.
+                        continue
+                    key = re.sub(r"[\d\W_]+", " ", f"{found['error'][:80]} {found['fix']}".casefold())
+                    errors.setdefault(key, (line.text, set()))[1].add(each.thread.id)
+    again = sorted((each for each in errors.values() if len(each[1]) > 1), key=lambda each: (-len(each[1]), each[0]))
+    lines += [f"Met in {len(threads)} sessions: {one_line(text, 300)}" for text, threads in again[:_TIPS]]
+    lines += _returning(made)
+    if made.groups:
+        lines.append(
+            f"Search {MEMORY} for a file, a command or an error first; each block names the sessions it rests on."
+        )
+    return lines
+
+
+def _returning(made: Blocks) -> list[str]:
+    """Places that agents kept running into without working on them, each with the shortest finding that tells why."""
+    told: dict[str, tuple[set[str], list[str]]] = {}
+    worked: set[str] = set()
+    for each, extract in made.extracts:
+        for line in (line for task in extract.tasks for line in task.knowledge):
+            if line.text.startswith("the changes for this are in "):
+                folders = (path.split("/") for path in _QUOTED.findall(line.text))
+                worked |= {"/".join(parts[:depth]) for parts in folders for depth in (1, 2, 3, 4)}
+            elif line.text.startswith(_FINDING):
+                named = [place.strip("/").split("/") for place in _PLACE.findall(line.text)]
+                for place in {"/".join(parts[:depth]) for parts in named for depth in range(2, len(parts) + 1)}:
+                    known = told.setdefault(place, (set(), []))
+                    known[0].add(each.thread.id)
+                    known[1].append(line.text.removeprefix(_FINDING))
+    found = [
+        (len(threads), place, min(lines, key=len)) for place, (threads, lines) in told.items() if place not in worked
+    ]
+    often = sorted((each for each in found if each[0] >= _AGAIN), key=lambda each: (-each[0], each[1]))
+    return [f"In {times} sessions, about `{place}`: {one_line(line, 240)}" for times, place, line in often[:3]]
+
+
+def _topic(group: Group, *, is_recent: bool, known: str = "") -> Topic:
+    names = "; ".join(one_line(task.title, 70) for task in group.tasks[:_NAMES])
+    more = f" and {len(group.tasks) - _NAMES} more" if len(group.tasks) > _NAMES else ""
+    words = [word for task in group.tasks[: 2 * _NAMES] for word in task.keywords[:4]]
+    depth = [
+        name
+        for name, lines in (
+            ("preferences", group.preferences),
+            ("commands and findings", group.knowledge),
+            ("failures with fixes", group.failures),
+        )
+        if lines
+    ]
+    about = f"{names}{more}; search it first for work on {group.name.partition(': ')[2] or group.name}; has {', '.join(depth) or 'tasks only'}; cwd={group.cwd}"
+    return Topic(
+        label=group.name.replace(":", " -"),
+        keywords=keywords(words, 10 if is_recent else 6) or ("untitled",),
+        description=one_line(about, 600 if is_recent else 300),
+        learnings=_learnings(group, known) if is_recent else "",
+    )
+
+
+def _learnings(group: Group, known: str) -> str:
+    """The newest takeaways of a block that are no preferences."""
+    told = [line.text for line in group.knowledge if line.text.startswith("decided by the user: ")][:1]
+    told += [line.text for line in group.knowledge if line.text.startswith("agent's finding: ")][: 2 - len(told)]
+    fixed = [line.text for line in group.failures if " passed" in line.text and line.text not in known]
+    told += fixed[: 3 - len(told)]
+    return "; ".join(one_line(text, 220) for text in told) or "nothing beyond what its tasks say"

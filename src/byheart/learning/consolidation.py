@@ -1,0 +1,253 @@
+"""Phase 2: a project's extracts become its handbook, with what people wrote in it kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import Conflict, Environment, Refused
+from byheart.domain.handbook import MEMORY, RAW, SKILLS, SUMMARY, Handbook
+from byheart.domain.learning import CONSOLIDATE, Claim, Consolidated, Job, Kept, LearningQueue, LearningSettings
+from byheart.domain.values import dataclass, replace
+from byheart.handbook import lines as indexed
+from byheart.handbook import memory, raw, skills, summary
+from byheart.handbook.checking_files import check
+from byheart.handbook.phrases import signal_of
+from byheart.language.sentences import sentences
+from byheart.learning import editing, inbox, publish, selection
+from byheart.learning.consolidate.grouping import Maybe
+from byheart.learning.consolidate.handbook import consolidated
+from byheart.learning.consolidate.wishes import same
+from byheart.learning.extract.signals import FORGET
+from byheart.learning.handbook_files import Shelf, notes, texts
+from byheart.learning.model.model_calls import WORDING
+from byheart.learning.publish import Edition
+from byheart.recall import usage
+from byheart.workspace import ledger, tombstones
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from byheart.learning.model.model_calls import Asking
+
+_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How a handbook is to be made: `force` where a person asked for it to be built anew, `dry` where only the difference is
+    wanted, `forgets` where what goes must leave no trace."""
+
+    force: bool = False
+    dry: bool = False
+    forgets: bool = False
+    asking: Asking | None = None
+    gone: tuple[tuple[str, str], ...] = ()
+
+
+def consolidate(
+    shelf: Shelf, queue: LearningQueue, settings: LearningSettings, order: Order, extra: Sequence[Kept] | None = None
+) -> Consolidated:
+    """Bring one project's handbook up to date. `extra` stands for the queue's extracts in a dry run. Raises Refused where
+    nothing may be written, with the old files as they were."""
+    report = Consolidated(project=shelf.project, name=shelf.name, folder=str(shelf.folder))
+    if order.dry:
+        _prepared(shelf, queue, settings, order, report, list(extra or ()))
+        return report
+    claim, job = queue.claim(CONSOLIDATE, shelf.project, settings.consolidate_lease_seconds, settings.retries)
+    if job is None:
+        report.refused = claim.value if claim is not Claim.UP_TO_DATE else ""
+        return report
+    try:
+        _published(shelf, queue, settings, order, report, job)
+    except Refused as error:
+        report.refused = str(error)
+        # Trying again changes nothing until somebody does something.
+        queue.failed(job, str(error), 0, settings.retries, is_transient=False)
+    except (Conflict, Environment) as error:
+        # One project's trouble is not another's.
+        report.refused = str(error)
+        queue.failed(job, str(error), settings.retry_seconds, settings.retries, is_transient=True)
+    except KeyboardInterrupt:
+        queue.release(job)
+        raise
+    return report
+
+
+def _published(
+    shelf: Shelf, queue: LearningQueue, settings: LearningSettings, order: Order, report: Consolidated, job: Job
+) -> None:
+    for attempt in range(_ROUNDS):
+        queue.beat(job, settings.consolidate_lease_seconds)
+        edition, choice, kept = _prepared(shelf, queue, settings, order, report, queue.extracts(shelf.project))
+        try:
+            if edition.files or edition.own:
+                publish.publish(shelf, edition, lambda: queue.holds(job), keep=0 if order.forgets else settings.backups)
+            break
+        except Conflict:
+            # A person saved one of the files; their text is what the next attempt starts from.
+            if attempt == _ROUNDS - 1 or not queue.holds(job):
+                raise
+    shelf.desk.files.prune(shelf.place(SKILLS))
+    inbox.refreshed(shelf, kept, lambda text: _is_known(text, report.preferences))
+    report.inbox = len(inbox.waiting(shelf))
+    done = {each.written.thread.id: each.revision for each in choice.selected}
+    queue.done(job, done, [each.written.thread.id for each in choice.archived])
+
+
+def _prepared(
+    shelf: Shelf,
+    queue: LearningQueue,
+    settings: LearningSettings,
+    order: Order,
+    report: Consolidated,
+    every: list[Kept],
+) -> tuple[Edition, selection.Choice, list[Kept]]:
+    """Everything but writing: which extracts, the handbook they come to, and what of it differs from what is there."""
+    now = shelf.desk.clock()
+    with_uses = _counted(shelf, every, queue)
+    choice = selection.chosen([each for each in with_uses if each.written.raw_memory], settings, now)
+    files, _ = texts(shelf.desk.files, shelf.folder)
+    report.mode = "INCREMENTAL" if SUMMARY in files and files[SUMMARY].strip() else "INIT"
+    report.added = [each.written.thread.id for each in choice.added]
+    report.retained, report.archived = len(choice.retained), len(choice.archived)
+    report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
+    report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
+    handbook, wanted, wording = _made(shelf, choice, files, (), order.asking)
+    edition = editing.edition_of(shelf, wanted, files, report)
+    if edition.moved:
+        # Lines that lost their place become a note, and a note is something that the summary tells.
+        handbook, wanted, wording = _made(shelf, choice, files, edition.moved, order.asking)
+        report.kept_lines = report.moved_lines = 0
+        edition = editing.edition_of(shelf, wanted, files, report)
+    report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
+    report.preferences = list(handbook.overview.preferences)
+    report.skills = [skill.name for skill in handbook.skills]
+    editing.add_archive(shelf, choice, edition)
+    if not order.force and not report.removed:
+        editing.refuse_loss(shelf, files, edition)
+    editing.add_own(shelf, wanted, with_uses, edition)
+    if shelf.desk.files.read(shelf.root.own(WORDING)).text != wording:
+        edition.own[WORDING] = wording
+    report.written = edition.changed
+    report.diff = editing.difference(files, edition)
+    return edition, choice, with_uses
+
+
+def _made(
+    shelf: Shelf,
+    choice: selection.Choice,
+    files: dict[str, str],
+    moved: Sequence[tuple[str, str]],
+    asking: Asking | None,
+) -> tuple[Handbook, dict[str, str], str | None]:
+    """The handbook, the files it comes to, and what a model said of it. Raises Refused where a file would break a rule."""
+    handbook, wording = _handbook(shelf, choice, moved), None
+    if asking is not None:
+        is_forgotten = forgotten_lines(shelf)
+
+        def is_fine(text: str) -> bool:
+            told = shelf.desk.scanner.findings(text)
+            return not is_forgotten(text) and all(each.severity in ("command", "weak") for each in told)
+
+        every = [each.written for each in choice.selected]
+        handbook, wording = asking.about_project(shelf, every, handbook, is_fine)
+    wanted = _rendered(choice, handbook)
+    problems = check({**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}})
+    if problems:
+        first = problems[0]
+        raise Refused(
+            f"the new handbook of {shelf.name} breaks a rule and is not written: {first.place}:{first.line}: {first.message}"
+        )
+    return handbook, wanted, wording
+
+
+def _is_known(text: str, preferences: Sequence[str]) -> bool:
+    """Whether a preference of the handbook says this already."""
+    if text.startswith(FORGET):
+        # It says what a preference says, and wants it gone.
+        return False
+    told = (signal_of(memory.core_of(line)) for line in preferences)
+    return any(same(parts["default"], text) for parts in told if parts)
+
+
+def _counted(shelf: Shelf, every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
+    """Extracts with what agents named of them, and what was recalled, counted in."""
+    named = queue.citations()
+    recalled = usage.counts(shelf.desk)
+    if not named and not recalled:
+        return list(every)
+    found = []
+    now = shelf.desk.clock()
+    for each in every:
+        written = each.written
+        keys = (written.thread.id.casefold(), raw.file_of(written).removesuffix(".md"))
+        hits = [named[key] for key in keys if key in named]
+        if times := _recalled(written.raw_memory, recalled):
+            hits.append((times, now))
+        if hits:
+            last = max([when for _, when in hits] + ([written.last_use] if written.last_use else []))
+            written = replace(written, uses=written.uses + sum(times for times, _ in hits), last_use=last)
+        found.append(replace(each, written=written))
+    return found
+
+
+def _recalled(raw_memory: str, counts: Mapping[str, int]) -> int:
+    """How often a line of an extract was the answer to a question."""
+    if not counts or not raw_memory:
+        return 0
+    told = raw.parsed_raw(raw_memory)
+    lines = [line.text for task in told.tasks for line in (*task.preferences, *task.knowledge, *task.failures)]
+    return sum(counts.get(indexed.handle(text), 0) for text in (*lines, told.description))
+
+
+def _handbook(shelf: Shelf, choice: selection.Choice, moved: Sequence[tuple[str, str]]) -> Handbook:
+    decided = inbox.decided(shelf)
+    maybe = {
+        each.written.thread.id: [
+            Maybe(situation=told.situation, quote=told.quote, default=told.text, turn=told.turn)
+            for told in inbox.questions(shelf, each)
+            if told.id not in decided and not told.text.startswith(FORGET)
+        ]
+        for each in choice.selected
+    }
+    return consolidated(
+        [each.written for each in choice.selected],
+        shelf.name,
+        notes=[*notes(shelf), *moved],
+        maybe=maybe,
+        is_forgotten=forgotten_lines(shelf),
+    )
+
+
+def forgotten_lines(shelf: Shelf) -> Callable[[str], bool]:
+    """Whether a learnt line says what somebody wants gone."""
+    stones = ledger.tombstones(shelf.desk)
+    if not stones:
+        return lambda _: False
+    salt = shelf.desk.salt()
+
+    def is_forgotten(text: str) -> bool:
+        parts = signal_of(text)
+        told = [text, indexed.essence(text), *([parts["default"], parts["quote"]] if parts else [])]
+        # A line may repeat a whole message: then each of its sentences counts.
+        told += [each.strip('"') for each in sentences(text.partition(': "')[2] or text)]
+        return tombstones.blocks(stones, salt, None, told) is not None
+
+    return is_forgotten
+
+
+def _rendered(choice: selection.Choice, handbook: Handbook) -> dict[str, str]:
+    """Every file of the handbook that is written by code."""
+    every = [each.written for each in choice.selected]
+    found = {
+        MEMORY: memory.rendered(handbook.groups),
+        SUMMARY: summary.rendered(handbook.overview),
+        RAW: raw.merged(every),
+    }
+    for written in every:
+        found[raw.cite_of(written)] = raw.rollout_file(written)
+    for skill in handbook.skills:
+        found[f"{SKILLS}/{skill.name}/SKILL.md"] = skills.rendered(skill)
+        for name, text in skill.scripts:
+            found[f"{SKILLS}/{skill.name}/scripts/{name}"] = text
+    return found

@@ -1,0 +1,1 @@
+"""What one session shows, found without a model."""

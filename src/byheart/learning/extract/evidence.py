@@ -1,0 +1,250 @@
+"""What happened in a stretch of turns: commands and how they went, files that were changed, errors and what helped."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from byheart.domain.sessions import How, Speaker, Turn
+from byheart.domain.values import dataclass, field
+from byheart.domain.work import FixFact, Step
+from byheart.language import remarks
+from byheart.learning.extract import troubles
+from byheart.sessions.facts import commands as lines_of
+from byheart.sessions.facts import errors, fixes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Files that every piece of work touches and that say nothing about it.
+_COMMON = re.compile(
+    r"(?:^|/)(?:CHANGELOG[^/]*|README[^/]*|package(?:-lock)?\.json|bun\.lockb?|yarn\.lock|pnpm-lock\.yaml|Cargo\.lock|go\.sum|uv\.lock|poetry\.lock|\.gitignore)$",
+    re.IGNORECASE,
+)
+_OUTSIDE = ("/tmp/", "/private/tmp/", "/var/folders/", "/dev/")  # noqa: S108 - told apart, never written
+_WORKTREE = re.compile(r"/\.(?:claude|codex|cursor)/worktrees/[^/]+/")
+_ABSOLUTE = re.compile(r"[/~]|\.\.|[A-Za-z]:/")
+# Folders that are made, not written.
+_MADE = re.compile(
+    r"^(?:tmp|temp|node_modules|dist|build|out|target|coverage|\.git|\.venv|venv|__pycache__)/|/node_modules/"
+)
+_BARE = re.compile(
+    r"(?:Makefile|Dockerfile|LICENSE|Justfile|justfile|Procfile|Gemfile|Rakefile|Jenkinsfile|Vagrantfile|CODEOWNERS|\..*|.*[./].*)\Z"
+)
+_DRIVE = re.compile(r"([A-Za-z]):/(.+)\Z")
+_NAMED = re.compile(r"[\w-]\.[A-Za-z]\w{0,7}\Z|(?:^|/)(?:Makefile|Dockerfile|LICENSE|Justfile|justfile)\Z")
+_CHANGED_TO = re.compile(
+    r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*(?:&&|;|\n)"
+)
+_ONLY_CHANGED = re.compile(
+    r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*\Z"
+)
+_EDITS = (How.EDIT, How.CREATE, How.DELETE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A command that was run. `form` is without what only trims its output."""
+
+    number: int
+    command: str
+    form: str
+    folder: str | None
+    kind: str | None
+    ok: bool | None
+    result: str | None
+    errors: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """A stretch of turns, taken apart."""
+
+    turns: list[Turn]
+    shell: str | None = ""
+    keeps_folder: bool = False
+    prompts: list[Turn] = field(default_factory=list)
+    plans: list[Turn] = field(default_factory=list)
+    answers: list[Turn] = field(default_factory=list)
+    spoken: list[Turn] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+    edited: Counter[str] = field(default_factory=Counter)
+    edits_at: dict[str, int] = field(default_factory=dict)
+    read: Counter[str] = field(default_factory=Counter)
+    fixes: list[FixFact] = field(default_factory=list)
+    refused: list[Turn] = field(default_factory=list)
+    interrupted: list[Turn] = field(default_factory=list)
+
+    @property
+    def later(self) -> list[Turn]:
+        """What the user said after the task had been opened."""
+        first = self.turns[0].number if self.turns else 0
+        return [turn for turn in self.prompts if turn.number > first]
+
+    @property
+    def last_edit(self) -> int:
+        return max(self.edits_at.values(), default=0)
+
+
+def gathered(turns: Sequence[Turn], cwd: str, shell: str | None = "", *, keeps_folder: bool = False) -> Evidence:
+    """The evidence of these turns; those that do not count are left out. Paths are shown from the session's folder. `shell` is
+    the folder that its shell stood in before, where it stays there from one command to the next."""
+    found = Evidence([turn for turn in turns if turn.is_evidence], shell=shell, keeps_folder=keeps_folder)
+    steps: list[Step] = []
+    for turn in found.turns:
+        if turn.tool is not None:
+            _call(found, steps, turn, cwd)
+        elif turn.is_own_words and turn.side is None:
+            found.prompts.append(turn)
+        elif turn.synthetic == "plan":
+            found.plans.append(turn)
+        elif turn.synthetic == "notice" and "interrupted" in turn.text[:80]:
+            found.interrupted.append(turn)
+        elif turn.speaker is Speaker.ASSISTANT and turn.side is None and turn.text.strip():
+            found.spoken.append(turn)
+    found.fixes = fixes.pairs_of(steps)
+    return found
+
+
+def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
+    output = turn.output or ""
+    about = remarks.of_result(output) if output else None
+    if about is not None:
+        # What a person said to a question that the client put to them; whatever another tool prints is no answer.
+        asked = (turn.tool or "").casefold().replace("_", "") in ("askuserquestion", "askuser", "requestuserinput")
+        if about[0] == remarks.REFUSAL:
+            found.refused.append(turn)
+        elif asked:
+            found.answers.append(turn)
+        if about[0] == remarks.REFUSAL:
+            return
+    ended = lines_of.ended_well(turn.exit, turn.failed)
+    edited = []
+    for touch in turn.touches:
+        path = shown_path(touch.path, cwd)
+        # What a command line seems to name may be a pattern or a word; what an editing tool names is a file.
+        if not path or (turn.command is not None and not _NAMED.search(path)):
+            continue
+        if touch.how in _EDITS and ended is not False:
+            found.edited[path] += 1
+            found.edits_at[path] = turn.number
+            edited.append(path)
+        elif touch.how is How.READ:
+            found.read[path] += 1
+    if turn.command is None:
+        if edited:
+            steps.append(Step(number=turn.number, edited=tuple(edited)))
+        return
+    form = lines_of.form_of(turn.command)
+    kind = lines_of.kind_of(turn.command)
+    ok = lines_of.judged(turn.command, ended, output)
+    said = troubles.symptom(output, turn.command) if ok is False else ""
+    wrong = [said] if said else []
+    result = lines_of.result_of(output) if kind == "test" and output else None
+    found.ran.append(
+        Ran(
+            number=turn.number,
+            command=turn.command,
+            form=form,
+            folder=_ran_in(found, turn.command, cwd),
+            kind=kind,
+            ok=ok,
+            result=result,
+            errors=tuple(wrong),
+        )
+    )
+    met = tuple((errors.signature_of(each), each) for each in wrong)
+    steps.append(Step(number=turn.number, form=form, command=turn.command, ok=ok, edited=tuple(edited), errors=met))
+
+
+def shown_path(path: str, cwd: str) -> str:
+    """A path as seen from the session's folder; empty for files outside that say nothing."""
+    plain = path.replace("\\", "/")
+    base = cwd.replace("\\", "/").rstrip("/")
+    plain = _WORKTREE.sub("/", plain)
+    if base and plain.casefold().startswith(base.casefold() + "/"):
+        plain = plain[len(base) + 1 :]
+    drive = _DRIVE.match(base)
+    if drive and plain.casefold().startswith(f"/{drive[1]}/{drive[2]}/".casefold()):
+        # As the shells of Windows spell it.
+        plain = plain[len(drive[2]) + 4 :]
+    if (
+        plain.startswith(_OUTSIDE)
+        or "/AppData/Local/Temp/" in plain
+        or "/scratchpad/" in plain
+        or "/.claude/" in plain
+        or "/.codex/" in plain
+        or not plain.strip("./")
+    ):
+        return ""
+    if _MADE.search(plain) or not _BARE.match(plain):
+        return ""
+    return posixpath.normpath(plain)
+
+
+def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:
+    """The folder that a command ran in; a shell that stays where it was is followed."""
+    start = found.shell if found.keeps_folder else ""
+    moved = _CHANGED_TO.match(command) or _ONLY_CHANGED.match(command)
+    if moved is None:
+        return start
+    folder = folder_of(command if _CHANGED_TO.match(command) else f"{command};", cwd)
+    path = (moved[1] or moved[2] or moved[3]).replace("\\", "/")
+    if folder and start and not _ABSOLUTE.match(path):
+        folder = posixpath.normpath(f"{start}/{folder}")
+    if folder is not None and folder.startswith(".."):
+        folder = None
+    if found.keeps_folder:
+        found.shell = folder
+    return folder
+
+
+def folder_of(command: str, cwd: str) -> str | None:
+    """The folder that a command ran in, seen from the session's: empty for that one itself, None for one outside."""
+    found = _CHANGED_TO.match(command)
+    if found is None:
+        return ""
+    path = (found[1] or found[2] or found[3]).replace("\\", "/").rstrip("/")
+    base = cwd.replace("\\", "/").rstrip("/")
+    drive = _DRIVE.match(base)
+    spellings = [base, f"/{drive[1]}/{drive[2]}" if drive else base]
+    for spelling in spellings:
+        if path.casefold() == spelling.casefold():
+            return ""
+        if path.casefold().startswith(spelling.casefold() + "/"):
+            return posixpath.normpath(path[len(spelling) + 1 :])
+    return None if re.match(r"[/~$-]|[A-Za-z]:/", path) else posixpath.normpath(path)
+
+
+def is_common(path: str) -> bool:
+    """Whether a file is one that any piece of work may touch."""
+    return bool(_COMMON.search(path))
+
+
+def area_of(paths: Iterable[tuple[str, int]]) -> str:
+    """The part of a project that most of these files lie in: at most three folders deep; empty where there is none."""
+    weights: Counter[str] = Counter()
+    for path, times in paths:
+        if is_common(path) or _ABSOLUTE.match(path):
+            continue
+        folders = path.split("/")[:-1][:3]
+        weights["/".join(folders)] += min(times, 3)
+    if not weights:
+        return ""
+    whole = sum(weights.values())
+    # The deepest folder that holds most of it.
+    best, depth = "", 0
+    totals: Counter[str] = Counter()
+    for folder, weight in weights.items():
+        parts = folder.split("/") if folder else []
+        for end in range(1, len(parts) + 1):
+            totals["/".join(parts[:end])] += weight
+    for folder, weight in sorted(totals.items(), key=lambda each: (-each[1], each[0])):
+        deep = folder.count("/") + 1
+        if weight * 5 >= whole * 3 and deep > depth:
+            best, depth = folder, deep
+    if not best and totals:
+        best = max((folder for folder in totals if "/" not in folder), key=lambda each: (totals[each], each))
+    return best

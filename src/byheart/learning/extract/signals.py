@@ -1,0 +1,120 @@
+"""What a person wants from now on, in their own words: nobody else's words are looked at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from byheart.domain.handbook import Bullet
+from byheart.domain.values import dataclass
+from byheart.handbook.phrases import one_line, said
+from byheart.language import lasting, remarks
+from byheart.language.sentences import is_document, is_handed_over, sentences
+from byheart.text.similarity import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.sessions import Turn
+
+_LEAD = re.compile(
+    r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|pls|hey|oh|yes|no|well|btw|by the way|actually|just|again|note|important|reminder|my dude|plus)\b[,:;!.\s-]*)*"
+    r"(?:(?:please\s+)?(?:remember|keep in mind|bear in mind|don'?t forget|note)(?:\s+(?:that|to|this(?=\s*[:,])))?\b\s*[,:]?\s*)?"
+    r"(?:(?:from now on|going forward|in (?:the )?future|from here on(?: out)?|as a (?:general )?rule|in general|by default|next time)\b[,:]?\s*)?",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"[,\s]*\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|please|thanks?(?: you)?|ok\??)\W*$",
+    re.IGNORECASE,
+)
+_MOST = 40
+# How a candidate begins that is about taking something out of memory.
+FORGET = "forget: "
+_WRAPPED = re.compile(r"^\((.*)\)\W*$")
+_FIRST = ((re.compile(r"^i'?d rather not\b", re.IGNORECASE), "avoid to"), (re.compile(r"^(?:i'?d|i would) rather\b", re.IGNORECASE), "rather"),
+          (re.compile(r"^i (?:(?:really|strongly|generally|usually|always) )?prefer\b", re.IGNORECASE), "prefer"),
+          (re.compile(r"^i (?:hate|dislike|don'?t like|do not like|can'?t stand)\b", re.IGNORECASE), "avoid"),
+          (re.compile(r"^i (?:don'?t|do not) want (?:you )?to\b", re.IGNORECASE), "do not"),
+          (re.compile(r"^i (?:don'?t|do not) want\b", re.IGNORECASE), "no"),
+          (re.compile(r"^i want you to\b", re.IGNORECASE), ""), (re.compile(r"^you (?:should|must|need to|have to)\b", re.IGNORECASE), ""))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A sentence that may be a preference: for a person to decide."""
+
+    quote: str
+    default: str
+    turn: int
+    score: float
+    reasons: tuple[str, ...]
+    situation: str
+
+
+def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list[Candidate]]:
+    """The preferences in these messages, and what may be one."""
+    sure: dict[str, tuple[str, str, list[int], str]] = {}
+    unsure: dict[str, Candidate] = {}
+    for place, turn in enumerate(prompts):
+        document = is_document(turn.text)
+        corrects = place > 0 and remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION
+        for sentence in sentences(turn.text):
+            if "[REDACTED" in sentence:
+                # What it is about is nobody's to know, so it helps nobody.
+                continue
+            gone = "" if document else lasting.unsaid(sentence)
+            if gone:
+                asked = Candidate(quote=one_line(sentence, 300), default=f"{FORGET}{one_line(gone, 200)}", turn=turn.number, score=0.8, reasons=("asks to forget",), situation=situation)  # fmt: skip
+                unsure.setdefault(normalised(asked.default), asked)
+                continue
+            judged = lasting.judged(sentence, in_document=document, is_correction=corrects)
+            if not judged.is_possible:
+                continue
+            default = default_of(sentence)
+            key = normalised(default)
+            if judged.is_sure and not is_handed_over(turn.text, sentence):
+                manner = "corrected" if corrects else _manner(sentence)
+                known = sure.setdefault(key, (sentence, default, [], manner))
+                known[2].append(turn.number)
+            else:
+                unsure.setdefault(
+                    key,
+                    Candidate(
+                        quote=one_line(sentence, 300),
+                        default=default,
+                        turn=turn.number,
+                        score=judged.score,
+                        reasons=judged.reasons,
+                        situation=situation,
+                    ),
+                )
+    bullets = [
+        said(_when(situation, quote), manner, quote, default, turns) for quote, default, turns, manner in sure.values()
+    ]
+    # Nobody has so many at once; what is pasted may.
+    return bullets[:_MOST], [each for key, each in unsure.items() if key not in sure][:_MOST]
+
+
+def _when(situation: str, quote: str) -> str:
+    """The situation, without the sentence itself where the task was named after it."""
+    before = situation.casefold().partition(one_line(quote).casefold().rstrip(" .!")[:60])[0].rstrip(" ;,.:")
+    shown = situation[: len(before)] if len(before) < len(situation) else situation
+    return f"working on {shown}" if shown else "working in this project"
+
+
+def _manner(sentence: str) -> str:
+    return "asked" if re.search(r"\bplease\b", sentence, re.IGNORECASE) else "said"
+
+
+def default_of(sentence: str) -> str:
+    """What a sentence means for the next time: itself, without how it was introduced."""
+    text = one_line(sentence)
+    wrapped = _WRAPPED.match(text)
+    text = wrapped[1] if wrapped else text
+    core = _TAIL.sub("", _LEAD.sub("", text, count=1)).strip(" ,;:-") or text
+    for pattern, stand_in in _FIRST:
+        shorter, count = pattern.subn(stand_in, core, count=1)
+        if count:
+            core = shorter.strip()
+            break
+    return core.rstrip(" .!") or text

@@ -1,0 +1,238 @@
+"""Where a project's handbook lies, and what is in it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import ByheartError
+from byheart.domain.handbook import EXTENSIONS, MEMORY, NOTES, RAW, ROLLOUTS, SKILLS, SUMMARY, Thread, Written
+from byheart.domain.learning import Kept
+from byheart.domain.records import Scope
+from byheart.domain.results import Finding
+from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass, replace
+from byheart.handbook import raw
+from byheart.text.slugs import content_digest
+from byheart.text.times import moment
+from byheart.workspace.context import JOURNAL, PROFILE, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from byheart.domain.ports import Files
+    from byheart.workspace.context import Desk
+
+HANDBOOK, ARCHIVE = "handbook", "archive"
+# What was last written, so that whatever differs from it is a person's.
+BASELINE, STATE = "baseline", "handbook.json"
+MAIN = (MEMORY, SUMMARY)
+_SUPPORT = ("scripts", "templates", "examples")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """One project's handbook, with the tools of a desk that sees that project's own root and the global one."""
+
+    desk: Desk
+    root: Root
+    project: str
+
+    @property
+    def name(self) -> str:
+        """What the project is called."""
+        return self.project.rsplit("-", 1)[0]
+
+    @property
+    def folder(self) -> Place:
+        return Place(self.root.folder.base, f"{self.root.folder.path}/{HANDBOOK}")
+
+    def place(self, path: str) -> Place:
+        """A file of the handbook."""
+        return Place(self.root.folder.base, f"{self.root.folder.path}/{HANDBOOK}/{path}")
+
+
+def shelf_of(desk: Desk, home: str, project: str) -> Shelf:
+    """The handbook of a project, whichever one the desk was opened for."""
+    folder = f"projects/{project}"
+    kept = Place(home, f"{folder}/{HANDBOOK}/{MEMORY}")
+    # Named so that leftovers of a killed writer are swept in these folders, too.
+    documents = {
+        "handbook": kept,
+        "rollouts": Place(home, f"{folder}/{HANDBOOK}/{ROLLOUTS}/any"),
+        BASELINE: Place(home, f"{folder}/.byheart/{BASELINE}/any"),
+    }
+    root = Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents)
+    if desk.project.id == project:
+        return Shelf(desk=desk, root=root, project=project)
+    usual = {
+        PROFILE: Place(home, f"{folder}/memories.md"),
+        RULES: Place(home, f"{folder}/memories.ndjson"),
+        JOURNAL: Place(home, f"{folder}/journal/{MEMORY}"),
+    }
+    local = Root(scope=Scope.LOCAL, folder=root.folder, documents=usual)
+    return Shelf(desk=replace(desk, roots={**desk.roots, Scope.LOCAL: local}), root=root, project=project)
+
+
+def paths(files: Files, folder: Place) -> Iterator[str]:
+    """Every file of a handbook, by its path in it: those that its layout has a place for."""
+    top = set(files.names(folder))
+    yield from (name for name in (MEMORY, SUMMARY, RAW) if name in top)
+    if ROLLOUTS in top:
+        yield from (f"{ROLLOUTS}/{name}" for name in _plain(files, folder, ROLLOUTS))
+    for skill in _plain(files, folder, SKILLS) if SKILLS in top else ():
+        yield from _skill(files, folder, f"{SKILLS}/{skill}")
+    for name in _plain(files, folder, EXTENSIONS) if EXTENSIONS in top else ():
+        yield from _extension(files, folder, f"{EXTENSIONS}/{name}")
+
+
+def _plain(files: Files, folder: Place, path: str) -> list[str]:
+    try:
+        return [name for name in files.names(Place(folder.base, f"{folder.path}/{path}")) if not name.startswith(".")]
+    except (ByheartError, OSError):
+        # A file where a folder is looked for.
+        return []
+
+
+def _skill(files: Files, folder: Place, path: str) -> Iterator[str]:
+    for name in _plain(files, folder, path):
+        if name in _SUPPORT:
+            yield from (f"{path}/{name}/{each}" for each in _plain(files, folder, f"{path}/{name}"))
+        else:
+            yield f"{path}/{name}"
+
+
+def _extension(files: Files, folder: Place, path: str) -> Iterator[str]:
+    for name in _plain(files, folder, path):
+        if name in ("notes", "resources"):
+            yield from (f"{path}/{name}/{each}" for each in _plain(files, folder, f"{path}/{name}"))
+        else:
+            yield f"{path}/{name}"
+
+
+def texts(files: Files, folder: Place) -> tuple[dict[str, str], list[Finding]]:
+    """The texts of a handbook by path, and what could not be read."""
+    found: dict[str, str] = {}
+    wrong: list[Finding] = []
+    for path in paths(files, folder):
+        try:
+            text = files.read(Place(folder.base, f"{folder.path}/{path}")).text
+        except ByheartError as error:
+            wrong.append(Finding(rule="unreadable", message=str(error), place=path))
+            continue
+        if text is not None:
+            found[path] = text
+    return found, wrong
+
+
+def notes(shelf: Shelf) -> list[tuple[str, str]]:
+    """What people wrote down for the handbook: (text, file), the oldest first. They are data, and no line of them is left
+    out."""
+    found = []
+    for name in shelf.desk.files.names(shelf.place(NOTES)):
+        if not name.endswith(".md") or name.startswith("."):
+            continue
+        text = shelf.desk.files.read(shelf.place(f"{NOTES}/{name}")).text or ""
+        for line in text.split("\n"):
+            plain = line.strip().lstrip("-*# ").strip()
+            if plain and plain != "---":
+                found.append((plain, f"{NOTES}/{name}"))
+    return found
+
+
+def restored(shelf: Shelf) -> list[Kept]:
+    """The extracts that a handbook's files hold, as when the queue was deleted: from raw_memories.md and the summaries, and
+    from the archive."""
+    found: list[Kept] = []
+    rows = _state(shelf).get("extracts")
+    every = rows if isinstance(rows, list) else []
+    known = {each["thread"]: each for each in every if isinstance(each, dict) and "thread" in each}
+    for prefix, archived in (("", False), (f"{ARCHIVE}/", True)):
+        text = shelf.desk.files.read(shelf.place(f"{prefix}{RAW}")).text or ""
+        for thread in raw.parsed_merge(text):
+            file = thread.head.get("rollout_summary_file", "")
+            if not file or "/" in file:
+                continue
+            _, summary = raw.parsed_rollout(shelf.desk.files.read(shelf.place(f"{prefix}{ROLLOUTS}/{file}")).text or "")
+            updated = moment(thread.head.get("updated_at", ""), shelf.desk.clock())
+            if not summary or updated is None:
+                continue
+            told = known.get(thread.id, {})
+            found.append(_kept(shelf, thread, summary + "\n", file, told, archived=archived))
+    return found
+
+
+def _kept(
+    shelf: Shelf, thread: raw.RawThread, summary: str, file: str, told: dict[str, str], *, archived: bool
+) -> Kept:
+    from byheart.handbook.stems import STEM
+
+    updated = moment(thread.head.get("updated_at", ""), shelf.desk.clock()) or shelf.desk.clock()
+    stem = STEM.match(file.removesuffix(".md"))
+    written = Written(
+        thread=Thread(
+            id=thread.id,
+            agent=told.get("agent", "unknown"),
+            project=shelf.project,
+            cwd=thread.head.get("cwd", "unknown"),
+            path=thread.head.get("rollout_path", ""),
+            updated=updated,
+            branch=told.get("branch") or None,
+        ),
+        raw_memory=thread.raw_memory.rstrip("\n") + "\n",
+        rollout_summary=summary,
+        slug=stem["slug"] if stem else None,
+    )
+    revision = told.get("revision", "")
+    return Kept(
+        written=written,
+        revision=revision,
+        made=shelf.desk.clock(),
+        selected="" if archived else revision,
+        archived=archived,
+        candidates=told.get("candidates", "[]"),
+    )
+
+
+def _state(shelf: Shelf) -> dict[str, object]:
+    try:
+        raw_state = json.loads(shelf.desk.files.read(shelf.root.own(STATE)).text or "{}")
+    except ValueError:
+        return {}
+    return raw_state if isinstance(raw_state, dict) else {}
+
+
+def baseline(shelf: Shelf) -> dict[str, str]:
+    """What was last written to each of the main files; nothing for one that never was."""
+    found = {}
+    for name in (*MAIN, RAW):
+        text = shelf.desk.files.read(shelf.root.own(f"{BASELINE}/{name}")).text
+        if text is not None:
+            found[name] = text
+    return found
+
+
+def digests(shelf: Shelf) -> dict[str, str]:
+    """The digests of all other files as they were last written."""
+    told = _state(shelf).get("digests", {})
+    return {str(path): str(value) for path, value in told.items()} if isinstance(told, dict) else {}
+
+
+def state_text(kept: list[Kept], digest_of: dict[str, str]) -> str:
+    """What is kept beside a handbook so that it can be told apart from a person's work, and read again without the queue."""
+    rows = [
+        {
+            "thread": each.written.thread.id,
+            "agent": each.written.thread.agent,
+            "branch": each.written.thread.branch or "",
+            "revision": each.revision,
+            "candidates": each.candidates,
+        }
+        for each in kept
+    ]
+    return json.dumps({"version": 1, "extracts": rows, "digests": digest_of}, indent=1, sort_keys=True) + "\n"
+
+
+def digest_of(text: str) -> str:
+    """What a written file is compared by."""
+    return content_digest(text)

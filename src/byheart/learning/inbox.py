@@ -1,0 +1,163 @@
+"""What learning was not sure of: a person accepts it, words it anew, or rejects it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.records import Kind, Signal
+from byheart.domain.values import asdict, dataclass, fields
+from byheart.handbook.stems import short_id
+from byheart.text.slugs import short_digest
+from byheart.workspace import ledger, tombstones
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from byheart.domain.learning import Kept
+    from byheart.domain.results import Receipt
+    from byheart.learning.handbook_files import Shelf
+
+INBOX, DECIDED = "inbox.ndjson", "decided.ndjson"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Something that a session may have meant to last."""
+
+    id: str
+    text: str
+    project: str
+    quote: str
+    situation: str
+    cite: str
+    thread: str
+    turn: int
+    score: float
+    reasons: tuple[str, ...] = ()
+
+
+_NAMES = {each.name for each in fields(Question)}
+
+
+def questions(shelf: Shelf, kept: Kept) -> list[Question]:
+    """What one extract was not sure of."""
+    thread = kept.written.thread
+    return [
+        Question(
+            id=short_digest(shelf.project, str(raw.get("default", "")).casefold()),
+            text=str(raw.get("default", "")),
+            project=shelf.name,
+            quote=str(raw.get("quote", "")),
+            situation=str(raw.get("situation", "")),
+            cite=f"{short_id(thread.id)}#{raw.get('turn', 1)}",
+            thread=thread.id,
+            turn=int(raw.get("turn", 1)),
+            score=float(raw.get("score", 0)),
+            reasons=tuple(str(reason) for reason in raw.get("reasons", ())),
+        )
+        for raw in _candidates(kept)
+        if raw.get("default")
+    ]
+
+
+def refreshed(shelf: Shelf, kept: Sequence[Kept], is_known: Callable[[str], bool]) -> None:
+    """Bring the inbox up to date with the extracts: what is known, was decided or forgotten is not asked about."""
+    known = decided(shelf)
+    stones = ledger.tombstones(shelf.desk)
+    salt = shelf.desk.salt() if stones else b""
+    found: dict[str, Question] = {}
+    for each in kept:
+        for question in questions(shelf, each):
+            told = (question.text, question.quote)
+            if (
+                question.id not in known
+                and not is_known(question.text)
+                and not tombstones.blocks(stones, salt, None, told)
+            ):
+                found.setdefault(question.id, question)
+    text = "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in found.values())
+    place = shelf.root.own(INBOX)
+    old = shelf.desk.files.read(place)
+    if (old.text or "") != text:
+        shelf.desk.files.write(place, text, old.digest)
+
+
+def _candidates(each: Kept) -> list[dict]:  # type: ignore[type-arg]
+    try:
+        told = json.loads(each.candidates)
+    except ValueError:
+        return []
+    return [raw for raw in told if isinstance(raw, dict)] if isinstance(told, list) else []
+
+
+def waiting(shelf: Shelf) -> list[Question]:
+    """What waits for a decision, the surest first."""
+    found = []
+    for row in (shelf.desk.files.read(shelf.root.own(INBOX)).text or "").split("\n"):
+        try:
+            raw = json.loads(row)
+            raw["reasons"] = tuple(raw.get("reasons", ()))
+            found.append(Question(**{name: value for name, value in raw.items() if name in _NAMES}))
+        except (ValueError, TypeError, AttributeError, KeyError):
+            continue
+    return sorted(found, key=lambda each: (-each.score, each.id))
+
+
+def decided(shelf: Shelf) -> set[str]:
+    """What a person has decided about already."""
+    found = set()
+    for row in (shelf.desk.files.read(shelf.root.own(DECIDED)).text or "").split("\n"):
+        try:
+            found.add(str(json.loads(row)["id"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def named(shelf: Shelf, name: str) -> Question:
+    """One of them, by its id or how that begins."""
+    found = [each for each in waiting(shelf) if each.id.startswith(name.strip())] if name.strip() else []
+    if not found:
+        raise NothingFound(f"nothing in the inbox is called {name!r}; byheart inbox shows what is")
+    if len(found) > 1:
+        raise BadInput(f"{name!r} fits {len(found)}: {', '.join(each.id for each in found)}")
+    return found[0]
+
+
+def accept(shelf: Shelf, question: Question, text: str | None) -> Receipt:
+    """Store it as a record, in a person's own words where they gave some."""
+    from byheart.notebooks import remember
+    from byheart.notebooks.request import Request
+
+    request = Request(
+        text=text or question.text, kind=Kind.PREFERENCE, signal=Signal.CONFIRMED, source=f"session {question.cite}"
+    )
+    receipt = remember.remember(shelf.desk, request)
+    _decide(shelf, question, "accepted")
+    return receipt
+
+
+def settled(shelf: Shelf, question: Question) -> None:
+    """It was done; it is not asked about again."""
+    _decide(shelf, question, "accepted")
+
+
+def reject(shelf: Shelf, question: Question) -> None:
+    """Never ask again, and never learn it."""
+    salt = shelf.desk.salt()
+    today = shelf.desk.clock().date().isoformat()
+    for text in dict.fromkeys((question.text, question.quote)):
+        ledger.bury(shelf.desk, shelf.root, tombstones.stone(salt, text, today, "rejected in the inbox"))
+    _decide(shelf, question, "rejected")
+
+
+def _decide(shelf: Shelf, question: Question, how: str) -> None:
+    # Only the id: what was rejected is to be found nowhere.
+    shelf.desk.files.append(shelf.root.own(DECIDED), json.dumps({"id": question.id, "how": how}) + "\n", None)
+    place = shelf.root.own(INBOX)
+    with shelf.desk.files.locked(shelf.root):
+        old = shelf.desk.files.read(place)
+        rows = [row for row in (old.text or "").split("\n") if row and json.loads(row).get("id") != question.id]
+        shelf.desk.files.write(place, "".join(f"{row}\n" for row in rows), old.digest)

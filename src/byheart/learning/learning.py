@@ -1,0 +1,489 @@
+"""The door to learning: learn, look at what was learnt, decide, forget."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from functools import cache
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
+from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
+from byheart.domain.roots import Place
+from byheart.domain.values import replace
+from byheart.handbook import lines as indexed
+from byheart.handbook import raw
+from byheart.learning import addresses, deletion, extraction, handbook_files, inbox, publish, selection, targets
+from byheart.learning import stats as accounts
+from byheart.learning.consolidation import Order, consolidate, forgotten_lines
+from byheart.learning.extract.session import LEARNER
+from byheart.learning.extract.signals import FORGET
+from byheart.learning.model.model_calls import Asking
+from byheart.learning.wanted import Wanted as Wanted
+from byheart.notebooks import forget
+from byheart.sessions import forgotten_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from byheart.domain.learning import Kept, LearningQueue, LearningSettings
+    from byheart.domain.models import Models
+    from byheart.domain.records import Scope
+    from byheart.domain.results import Finding, Receipt
+    from byheart.learning.handbook_files import Shelf
+    from byheart.learning.inbox import Question
+    from byheart.learning.targets import Target
+    from byheart.sessions.sessions import Sessions
+    from byheart.workspace.context import Desk
+
+
+# Starting a process takes as long as learning from so many sessions.
+_WORTH_A_HAND = 60
+
+
+class Learning:
+    """Learning of all projects on this machine. `is_gone` tells whether a transcript was taken away: None where nobody can
+    say, since its whole folder is not there; `cleared_after`, after how many days an agent clears its transcripts away
+    itself, if it does."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        home: str,
+        sessions: Sessions,
+        queue: LearningQueue,
+        settings: LearningSettings,
+        chosen: Callable[[str], bool],
+        is_gone: Callable[[str], bool | None],
+        cleared_after: Callable[[str], float | None],
+        crew: Callable[[int], Callable[[], list[str]]] | None = None,
+        models: Models | None = None,
+    ) -> None:
+        self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
+        self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
+        self._here, self._crew = desk.project.id, crew
+        self._asking = Asking(models, desk.scanner) if models else None
+
+    def at(self, name: str | None) -> Learning:
+        """Learning as seen from another project, by its id or its name; what nobody learnt from is told."""
+        if name is None:
+            return self
+        known = dict.fromkeys([*self._queue.projects(), *self._known_projects()])
+        fitting = [name] if name in known else [each for each in known if each.rsplit("-", 1)[0] == name]
+        if len(fitting) != 1:
+            choices = ", ".join((fitting or list(known))[:8]) or "none yet"
+            raise BadInput(
+                f"{name!r} {'fits several projects' if fitting else 'is no project that was learnt from'}; known: {choices}"
+            )
+        other = copy(self)
+        other._here = fitting[0]
+        return other
+
+    # Learning
+
+    def learn(
+        self,
+        wanted: Wanted,
+        progress: Callable[[int, int, str], None] | None = None,
+        titled: Callable[[str], None] | None = None,
+    ) -> LearnReport:
+        """Bring memory up to date: read sessions, extract, consolidate. Safe to interrupt and to run twice at once."""
+        began = time.monotonic()
+        report = LearnReport()
+        if wanted.is_automatic and not self._settings.enabled:
+            raise Refused("learning by itself is switched off; set learning.enabled to true, or run byheart learn")
+        within = selection.bounds(self._settings, is_automatic=wanted.is_automatic, chosen=self._chosen)
+        if wanted.most is not None:
+            within = replace(within, most=wanted.most)
+        tools = self._tools()
+        for project in self._known_projects():
+            self._restore(project)
+        plan = extraction.planned(tools, within, report, lambda project: self._is_wanted(project, wanted), wanted.ended)
+        if titled:
+            titled("learning")
+        if wanted.dry:
+            self._shown(tools, plan, within, report, wanted)
+        else:
+            with self._queue.working():
+                if not wanted.is_automatic:
+                    self._revive()
+                hands = self._hands(plan, within.most, wanted)
+                touched, missed = extraction.extracted(tools, plan, within.most, report, progress)
+                by_hands = extraction.reported(hands()) if hands is not None else None
+                touched |= extraction.settled(tools, missed, report, by_hands)
+                if wanted.is_hand:
+                    return report
+                gone = self._let_go(plan, wanted)
+                for project in sorted(touched | set(gone) | self._behind(wanted)):
+                    report.projects.append(self._consolidated(project, gone.get(project, ())))
+        if self._asking:
+            report.asked, report.model = self._asking.asked, self._asking.told()
+        report.seconds = round(time.monotonic() - began, 2)
+        return report
+
+    def _hands(self, plan: extraction.Plan, most: int | None, wanted: Wanted) -> Callable[[], list[str]] | None:
+        """Others to learn with, where there is enough for several; waits for them when it is called."""
+        due = len(plan.due) if most is None else 0
+        count = min(self._settings.workers - 1, due // _WORTH_A_HAND)
+        if self._crew is None or wanted.is_hand or count < 1:
+            return None
+        self._queue.enqueue(due for due, _ in plan.due)
+        return self._crew(count)
+
+    def _revive(self) -> None:
+        """Who asks for a run themselves has not given up on work whose workers were only killed, nor on handbooks that could
+        not be written: what stood in the way may be gone."""
+        for job in self._queue.jobs():
+            if job.state is JobState.DEAD and (job.error == DIED or job.kind == CONSOLIDATE):
+                self._queue.retry(job.kind, job.key)
+
+    def _tools(self) -> extraction.Tools:
+        forgotten = forgotten_sessions.forgotten(self._desk.files, self._home)
+        return extraction.Tools(
+            sessions=self._sessions,
+            queue=self._queue,
+            scanner=self._desk.scanner,
+            settings=self._settings,
+            clock=self._desk.clock,
+            is_forgotten=lambda thread: thread in forgotten,
+            is_line_forgotten=cache(lambda project: forgotten_lines(self._shelf(project))),
+            own_folder=self._home,
+            asking=self._asking,
+        )
+
+    def _is_wanted(self, project: str, wanted: Wanted) -> bool:
+        return not wanted.projects or project in wanted.projects
+
+    def _consolidated(self, project: str, gone: Sequence[tuple[str, str]], *, force: bool = False) -> Consolidated:
+        own = self._shelf(project)
+        self._queue.touch(project, self._revision(own))
+        files = self._desk.files
+        if (
+            any(files.size(own.place(name)) is None for name in handbook_files.MAIN)
+            or files.size(own.root.own(publish.UNDER_WAY)) is not None
+        ):
+            # Made from the same, but not there, or not all of it.
+            self._queue.retry(CONSOLIDATE, project)
+        order = Order(forgets=bool(gone), gone=tuple(gone), force=force, asking=self._asking)
+        done = consolidate(own, self._queue, self._settings, order)
+        if gone:
+            self._desk.drop_briefs()
+        return done
+
+    def _revision(self, own: Shelf) -> str:
+        """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
+        from byheart.text.slugs import short_digest
+
+        kept = self._queue.fingerprints(own.project)
+        files = self._desk.files
+        told = [f"{text}\x1f{file}" for text, file in handbook_files.notes(own)]
+        told += [files.stamp(root.own("forgotten.ndjson")) for root in own.desk.roots.values()]
+        day = f"{self._desk.clock():%Y-%m-%d}" if kept else ""
+        model = self._asking.models.consolidating.id if self._asking else ""
+        return short_digest(LEARNER, model, day, *kept, *told)
+
+    def _behind(self, wanted: Wanted) -> set[str]:
+        """Projects whose handbook is made from something else than there is now, or was left half-written."""
+        done = {job.project: job.done_revision for job in self._queue.jobs() if job.kind == CONSOLIDATE}
+        found = set()
+        for project in self._queue.projects():
+            own = self._shelf(project)
+            files = self._desk.files
+            if (
+                done.get(project) != self._revision(own)
+                or any(files.size(own.place(name)) is None for name in handbook_files.MAIN)
+                or files.size(own.root.own(publish.UNDER_WAY)) is not None
+            ):
+                found.add(project)
+        return {project for project in found if self._is_wanted(project, wanted)}
+
+    def _known_projects(self) -> list[str]:
+        files = self._desk.files
+        folder = Place(self._home, "projects")
+        return [
+            name
+            for name in files.names(folder)
+            if files.size(Place(self._home, f"projects/{name}/{handbook_files.HANDBOOK}/raw_memories.md"))
+        ]
+
+    def _restore(self, project: str) -> None:
+        """Take extracts in that files hold and the queue does not: it may have been deleted."""
+        if not self._queue.fingerprints(project):
+            found = handbook_files.restored(self._shelf(project))
+            if found:
+                self._queue.restore(project, found)
+
+    def _let_go(self, plan: extraction.Plan, wanted: Wanted) -> dict[str, list[tuple[str, str]]]:
+        """Let go of threads whose transcript somebody took away; what an agent cleared away by its age stays."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        oldest: dict[str, float] = {}
+        for listed in plan.present.values():
+            if listed.session.ended:
+                at = listed.session.ended.timestamp()
+                oldest[listed.session.agent] = min(oldest.get(listed.session.agent, at), at)
+        now = self._desk.clock()
+        for kept in self._missing(plan, wanted):
+            thread = kept.written.thread
+            days = self._cleared_after(thread.agent)
+            if self._is_gone(thread.path) and (
+                wanted.forgets_gone or not selection.is_expired(thread, days, oldest.get(thread.agent), now)
+            ):
+                found.setdefault(thread.project, []).append((thread.id, raw.file_of(kept.written)))
+        for threads in found.values():
+            self._queue.remove([thread for thread, _ in threads])
+        return found
+
+    def _missing(self, plan: extraction.Plan, wanted: Wanted) -> Iterator[Kept]:
+        """Extracts of sessions that are not to be found."""
+        for project in self._queue.projects():
+            if self._is_wanted(project, wanted) and not set(self._queue.threads(project)) <= set(plan.present):
+                yield from (
+                    each for each in self._queue.extracts(project) if each.written.thread.id not in plan.present
+                )
+
+    def _shown(
+        self,
+        tools: extraction.Tools,
+        plan: extraction.Plan,
+        within: selection.Bounds,
+        report: LearnReport,
+        wanted: Wanted,
+    ) -> None:
+        """What a run would do, without doing it."""
+        fresh: dict[str, dict[str, Kept]] = {}
+        chosen = plan.due if within.most is None else plan.due[: within.most]
+        for due, listed in chosen:
+            kept, _ = extraction.extract_of(tools, due, listed, report, dry=True)
+            if kept is None:
+                report.nothing += 1
+                continue
+            report.learnt.append(due.thread.id)
+            fresh.setdefault(due.thread.project, {})[due.thread.id] = kept
+        for project in sorted(set(fresh) | self._behind(wanted)):
+            every = {each.written.thread.id: each for each in self._queue.extracts(project)}
+            every |= fresh.get(project, {})
+            own = self._shelf(project)
+            ordered = [every[thread] for thread in sorted(every)]
+            report.projects.append(consolidate(own, self._queue, self._settings, Order(dry=True), ordered))
+
+    # Looking
+
+    def shelf(self, project: str | None = None) -> Shelf:
+        """The handbook of a project, else of the one we stand in."""
+        return self._shelf(project or self._here)
+
+    def _shelf(self, project: str) -> Shelf:
+        return handbook_files.shelf_of(self._desk, self._home, project)
+
+    def read(self, address: str, project: str | None = None) -> str:
+        """What a memory:// address names; it counts as a use."""
+        own = self.shelf(project)
+        text = addresses.read(own.desk, own, address)
+        self._note_use(own, address)
+        return text
+
+    def count_briefed(self, sent: Sequence[Mapping[str, object]]) -> None:
+        """Count what sessions were told as a use of where it comes from."""
+        accounts.count_briefed(self._desk, Place(self._home, "state/counted.txt"), self._queue, sent)
+
+    def _note_use(self, own: Shelf, address: str) -> None:
+        stem = address.rpartition("/")[2].removesuffix(".md")
+        for kept in self._queue.extracts(own.project):
+            if raw.file_of(kept.written).removesuffix(".md") == stem:
+                self._queue.used({kept.written.thread.id: 1}, self._desk.clock())
+
+    def check(self, folder: Place | None = None, project: str | None = None) -> Sequence[Finding]:
+        """What is wrong with a handbook: a project's, or that in any folder, whoever wrote it."""
+        where = folder or self.shelf(project).folder
+        if folder is None:
+            self._finished(self.shelf(project))
+        return accounts.findings(self._desk, where)
+
+    def _finished(self, own: Shelf) -> None:
+        """Finish what a killed run had begun to write."""
+        if self._desk.files.size(own.root.own(publish.UNDER_WAY)) is not None:
+            with self._desk.files.locked(own.root):
+                publish.finish(own)
+
+    def stats(self, project: str | None = None) -> dict[str, object]:
+        """What memory holds of a project, and what waits."""
+        return accounts.stats(self.shelf(project), self._queue)
+
+    def diagnose(self, project: str | None = None) -> list[tuple[str, str]]:
+        """How learning stands for a project, in words: what would stop it, and what to do."""
+        own = self.shelf(project)
+        lines = [
+            (
+                "learning by itself",
+                "on" if self._settings.enabled else "off (learning.enabled is false; byheart learn works all the same)",
+            )
+        ]
+        report = LearnReport()
+        within = selection.bounds(self._settings, is_automatic=True, chosen=self._chosen)
+        plan = extraction.planned(self._tools(), within, report, lambda each: each == own.project)
+        lines.append(("sessions", f"{report.sessions} of this project, {len(plan.due)} due"))
+        lines += [(f"skipped: {reason}", str(times)) for reason, times in sorted(report.skipped.items())]
+        for job in self._queue.jobs(own.project):
+            if job.state is JobState.DEAD or job.error:
+                lines.append(
+                    (f"job {job.kind} {job.key[:40]}", f"{job.state.value}: {job.error}; byheart jobs retry {job.key}")
+                )
+        try:
+            wrong = self.check(project=own.project)
+            lines.append(("handbook", f"{own.folder}: {len(wrong)} findings" if wrong else f"{own.folder}: sound"))
+        except NothingFound as error:
+            lines.append(("handbook", str(error)))
+        return lines
+
+    # Deciding
+
+    def inbox(self, project: str | None = None) -> Sequence[Question]:
+        """What waits for a decision."""
+        return inbox.waiting(self.shelf(project))
+
+    def every_inbox(self) -> Sequence[Question]:
+        """What waits for a decision in any project."""
+        return [each for project in self._queue.projects() for each in inbox.waiting(self._shelf(project))]
+
+    def accept(self, name: str, text: str | None = None, project: str | None = None) -> Receipt:
+        """Store one of them as a record."""
+        own = self.shelf(project)
+        question = inbox.named(own, name)
+        if text is None and question.text.startswith(FORGET):
+            return self._forgotten_as_asked(own, question)
+        return inbox.accept(own, question, text)
+
+    def _forgotten_as_asked(self, own: Shelf, question: Question) -> Receipt:
+        hit, is_learnt = deletion.meant(own, question.text.removeprefix(FORGET))
+        if is_learnt:
+            deletion.rewritten(own, self._queue, deletion.bury_line(own, hit))
+            self._made_anew(own)
+            receipt = deletion.gone(hit.path, hit.id, (), line=hit.line)
+        else:
+            receipt = forget.forget(own.desk, hit.id, hit.scope, "asked for in a session")
+        inbox.settled(own, question)
+        return receipt
+
+    def reject(self, name: str, project: str | None = None) -> Question:
+        """Never learn one of them."""
+        own = self.shelf(project)
+        question = inbox.named(own, name)
+        inbox.reject(own, question)
+        return question
+
+    def jobs(self, project: str | None = None) -> list[JobView]:
+        """Every job."""
+        return self._queue.jobs(project)
+
+    def job(self, name: str) -> JobView:
+        """One job, by its session or project, or how that begins."""
+        found = [job for job in self._queue.jobs() if job.key.startswith(name)] if name else []
+        exact = [job for job in found if job.key == name]
+        if not found:
+            raise NothingFound(f"no job is called {name!r}; byheart jobs list shows them")
+        if len(exact or found) > 1:
+            raise BadInput(f"{name!r} fits {len(found)} jobs; name one: {', '.join(job.key for job in found[:5])}")
+        return (exact or found)[0]
+
+    def retry(self, name: str) -> JobView:
+        """Give a job its attempts back."""
+        job = self.job(name)
+        if not self._queue.retry(job.kind, job.key):
+            raise Refused(f"{job.key} is being worked on; wait for it")
+        return self.job(job.key)
+
+    def drop(self, name: str) -> JobView:
+        """Let go of a job until its session changes."""
+        job = self.job(name)
+        if not self._queue.drop(job.kind, job.key):
+            raise Refused(f"{job.key} is being worked on; wait for it")
+        return self.job(job.key)
+
+    # Taking away
+
+    def rebuild(self, project: str | None = None, *, force: bool = False) -> Consolidated:
+        """Make a project's handbook anew from its extracts."""
+        own = self.shelf(project)
+        self._restore(own.project)
+        if not self._queue.extracts(own.project):
+            raise NothingFound(f"nothing was learnt of {own.name} yet; byheart learn does it")
+        with self._queue.working():
+            self._queue.touch(own.project, self._revision(own))
+            self._queue.retry(CONSOLIDATE, own.project)
+            return consolidate(own, self._queue, self._settings, Order(force=force, asking=self._asking))
+
+    def enqueue(self, project: str | None = None) -> int:
+        """Have a project's sessions learnt from anew at the next run, and its handbook made anew; how many sessions."""
+        own = self.shelf(project)
+        jobs = [job for job in self._queue.jobs(own.project) if job.kind == EXTRACT]
+        for job in jobs:
+            self._queue.retry(EXTRACT, job.key)
+        self._queue.touch(own.project, self._revision(own) + ".asked")
+        self._queue.retry(CONSOLIDATE, own.project)
+        return len(jobs)
+
+    def roll_back(self, project: str | None = None) -> str:
+        """Bring back the handbook of before the last consolidation."""
+        return publish.roll_back(self.shelf(project))
+
+    def clear(self, project: str | None = None) -> tuple[int, int]:
+        """Take away everything that was learnt of one project, and of no other: (extracts, files). Notebooks, notes that
+        people wrote, and what was forgotten stay."""
+        return deletion.clear(self.shelf(project), self._queue)
+
+    def forget_session(self, name: str) -> tuple[str, str]:
+        """Take away what one session taught, for good: it is not learnt from again. (thread, project)"""
+        found = [
+            (kept.written.thread, kept)
+            for project in self._queue.projects()
+            for kept in self._queue.extracts(project)
+            if kept.written.thread.id.startswith(name)
+        ]
+        if not found:
+            raise NothingFound(f"nothing was learnt from a session called {name!r}")
+        if len(found) > 1:
+            raise BadInput(
+                f"{name!r} fits {len(found)} sessions; name one: {', '.join(thread.id for thread, _ in found[:5])}"
+            )
+        thread, kept = found[0]
+        forgotten_sessions.bury(self._desk.files, self._home, thread.id, thread.path)
+        self._queue.remove([thread.id])
+        with self._queue.working():
+            self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])
+        return thread.id, thread.project
+
+    def target(self, selector: str, scope: Scope | None = None) -> Target:
+        """The one thing that somebody means: by its address, its handle, or the words that it is shown in."""
+        try:
+            return targets.meant(self.shelf(), selector, scope)
+        except NothingFound:
+            if (said := targets.of_sessions(self._sessions, selector)) is None:
+                raise
+            return said
+
+    def forget(self, target: Target, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
+        """Take one thing away for good, whatever it is, and say where its words still stand and what is done about that."""
+        own = self.shelf()
+        receipt, told = deletion.forget(own, self._sessions, target, scope, reason)
+        notes = [note for note in receipt.notes if note != forget.CANNOT_UNDO]
+        if target.turn is None:
+            more, said = deletion.hidden(own, self._sessions, told, is_said=target.is_said)
+            notes, told = [*notes, *more], [*told, *said]
+        self._clear(own, told)
+        return replace(receipt, notes=(*notes, forget.CANNOT_UNDO))
+
+    def _clear(self, own: Shelf, told: Sequence[str]) -> None:
+        """Have the handbook say none of this, where it did."""
+        changed = deletion.rewritten(own, self._queue, told)
+        is_forgotten = forgotten_lines(own)
+        if changed or any(is_forgotten(hit.record.text) for hit in indexed.learnt(own.desk, own.root)):
+            self._made_anew(own)
+
+    def _made_anew(self, own: Shelf) -> None:
+        """Make a handbook without what was forgotten; where it cannot be written, that is told."""
+        with self._queue.working():
+            done = self._consolidated(own.project, [("", "")], force=True)
+        if done.refused:
+            raise Conflict(
+                f"it is forgotten, but the handbook could not be written: {done.refused}; byheart learn tries again"
+            )

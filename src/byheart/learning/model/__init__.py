@@ -1,0 +1,1 @@
+"""The same with a model, whose answers are checked."""

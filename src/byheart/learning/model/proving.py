@@ -1,0 +1,198 @@
+"""What of a model's extract is proved by the session: a preference by the person's own words, any other line by a turn."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from byheart.domain.handbook import Bullet, Extract, Task
+from byheart.domain.values import dataclass, replace
+from byheart.handbook.phrases import keywords, one_line, said, shortened, signal_of
+from byheart.handbook.stems import file_slug
+from byheart.learning.consolidate.wishes import same
+from byheart.text.similarity import content_words
+from byheart.text.slugs import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from byheart.domain.sessions import Session, Turn
+    from byheart.learning.model.answers import Told
+
+# How much of a line's words one turn has to have said.
+_SHARE, _DEFAULT_SHARE = 0.34, 0.3
+_LEAST_QUOTE = 8
+_PIECES = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
+_EXACT = re.compile(r"`([^`\n]+)`|(\bhttps?://\S+)")
+_MOST_LINES, _MOST_TASKS = 16, 24
+
+
+@dataclass(slots=True)
+class Proof:
+    """A session's turns, ready to be compared with, and how many lines nothing spoke for."""
+
+    turns: Sequence[Turn]
+    words: list[tuple[int, frozenset[str]]]
+    own: list[tuple[int, str]]
+    unproved: int = 0
+
+
+def proof_of(turns: Sequence[Turn]) -> Proof:
+    """What a session can prove."""
+    words = [
+        (turn.number, frozenset(content_words(f"{turn.text[:20_000]} {turn.command or turn.arguments[:4_000]} {(turn.output or '')[:8_000]}")))
+        for turn in turns
+        if turn.is_evidence
+    ]  # fmt: skip
+    own = [(turn.number, _plain(turn.text)) for turn in turns if turn.is_own_words]
+    return Proof(turns, words, own)
+
+
+def proved(
+    told: Told, offline: Extract | None, session: Session, turns: Sequence[Turn], project: str
+) -> tuple[Extract | None, int]:
+    """A model's extract without what nothing speaks for, and with what was proved without it; and how many lines fell."""
+    proof = proof_of(turns)
+    known = list(offline.tasks) if offline else []
+    if told.extract is None:
+        # The model saw nothing. What the person said they want is still so.
+        wishes = tuple(task for task in known if task.preferences)
+        return (replace(offline, tasks=wishes) if offline and wishes else None), 0
+    tasks = [_task(task, proof) for task in told.extract.tasks[:_MOST_TASKS]]
+    tasks = [task for task in tasks if task.preferences or task.knowledge or task.failures or task.steps]
+    if not tasks:
+        return offline, proof.unproved
+    merged = _merged(tasks, known, project)
+    first = merged[0]
+    description = told.extract.description
+    if not _turn_of(description, proof):
+        description = "; ".join(f"{task.name} ({task.outcome.value})" for task in merged[:4])
+    when = f"{session.started:%Y-%m-%d}, " if session.started else ""
+    branch = f" on branch {session.branch}" if session.branch else ""
+    extract = Extract(
+        description=shortened(one_line(description), 500),
+        task=one_line(told.extract.task, 160) or first.name,
+        group=first.group,
+        outcome=told.extract.outcome,
+        cwd=session.cwd or "unknown",
+        keywords=keywords([*told.extract.keywords, *(offline.keywords if offline else ())], 16),
+        tasks=tuple(merged),
+        slug=file_slug(slug(told.slug.replace("_", " "), most=60, joint="_")),
+        headline=told.extract.headline or shortened("; ".join(task.name for task in merged[:3]), 200),
+        context=f"{when}{session.agent} in {session.cwd or 'an unknown folder'}{branch}",
+    )
+    return extract, proof.unproved
+
+
+def _task(task: Task, proof: Proof) -> Task:
+    def grounded(lines: Iterable[Bullet]) -> tuple[Bullet, ...]:
+        found = []
+        for line in list(lines)[:_MOST_LINES]:
+            text = one_line(line.text, 500)
+            number = _turn_of(text, proof)
+            if number:
+                found.append(Bullet(text, (number,)))
+            else:
+                proof.unproved += 1
+        return tuple(found)
+
+    return replace(
+        task,
+        name=one_line(task.name, 160) or "untitled work",
+        preferences=_wishes(task.preferences, proof),
+        knowledge=grounded(task.knowledge),
+        failures=grounded(task.failures),
+        references=grounded(task.references),
+        steps=grounded(task.steps),
+    )
+
+
+def _wishes(lines: Iterable[Bullet], proof: Proof) -> tuple[Bullet, ...]:
+    """Preferences whose quotation the person typed, and whose meaning is made of their words."""
+    found = []
+    for line in list(lines)[:_MOST_LINES]:
+        parts = signal_of(one_line(line.text))
+        number = _typed(parts["quote"], proof) if parts else 0
+        if not parts or not number or not _follows(parts["default"], number, proof):
+            proof.unproved += 1
+            continue
+        found.append(said(parts["situation"], parts["manner"], parts["quote"], parts["default"], (number,)))
+    return tuple(found)
+
+
+def _typed(quote: str, proof: Proof) -> int:
+    """The turn in which a person typed this, in full or with parts left out; 0 where nobody did."""
+    pieces = [_plain(piece) for piece in _PIECES.split(quote) if piece.strip(" .!?")]
+    if not pieces or sum(map(len, pieces)) < _LEAST_QUOTE:
+        return 0
+    for number, text in proof.own:
+        if all(piece.strip(" .!?") in text for piece in pieces):
+            return number
+    return 0
+
+
+def _follows(default: str, number: int, proof: Proof) -> bool:
+    """Whether what is to be done the next time can come from what the person typed there."""
+    text = next(text for each, text in proof.own if each == number)
+    if any(_plain(code or link) not in text for code, link in _EXACT.findall(default)):
+        return False
+    wanted = set(content_words(default))
+    return not wanted or len(wanted & set(content_words(text))) / len(wanted) >= _DEFAULT_SHARE
+
+
+def _turn_of(line: str, proof: Proof) -> int:
+    """The turn that says most of a line; 0 where none says enough."""
+    wanted = set(content_words(line))
+    if not wanted:
+        return 0
+    share, number = max(
+        ((len(wanted & said_there) / len(wanted), -n) for n, said_there in proof.words), default=(0.0, 0)
+    )
+    return -number if share >= _SHARE else 0
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace('"', "'").split()).casefold()
+
+
+def _merged(tasks: list[Task], known: Sequence[Task], project: str) -> list[Task]:
+    """A model's tasks with what was proved without it: wishes, commands that worked, failures that were overcome. Blocks are
+    named by what was worked on, so that the next session about it finds its place."""
+    made = list(tasks)
+    for other in known:
+        place = max(range(len(made)), key=lambda n: (_alike(made[n].name, other.name), -n))
+        task = made[place]
+        made[place] = replace(
+            task,
+            preferences=(*task.preferences, *_new_wishes(task.preferences, other.preferences)),
+            knowledge=_more(task.knowledge, [line for line in other.knowledge if line.text.startswith(("`", "decided by the user: "))]),
+            failures=_more(task.failures, other.failures),
+            references=_more(task.references, other.references),
+            keywords=task.keywords or other.keywords,
+        )  # fmt: skip
+    groups = [max(known, key=lambda other: _alike(task.name, other.name)).group if known else "" for task in made]
+    return [
+        replace(task, group=group or f"{project}: the project as a whole", keywords=task.keywords or keywords(content_words(task.name), 8))
+        for task, group in zip(made, groups, strict=True)
+    ]  # fmt: skip
+
+
+def _new_wishes(known: Sequence[Bullet], more: Sequence[Bullet]) -> list[Bullet]:
+    told = [parts["default"] for line in known if (parts := signal_of(line.text))]
+    turns = {turn for line in known for turn in line.turns}
+    found = []
+    for line in more:
+        parts = signal_of(line.text)
+        if parts and not any(same(parts["default"], each) for each in told) and not set(line.turns) <= turns:
+            found.append(line)
+    return found
+
+
+def _more(known: Sequence[Bullet], more: Sequence[Bullet]) -> tuple[Bullet, ...]:
+    told = {one_line(line.text).casefold() for line in known}
+    return (*known, *(line for line in more if one_line(line.text).casefold() not in told))
+
+
+def _alike(one: str, other: str) -> float:
+    first, second = set(content_words(one)), set(content_words(other))
+    return len(first & second) / max(1, len(first | second))

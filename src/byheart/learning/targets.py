@@ -1,0 +1,263 @@
+"""Which one line somebody means who wants it forgotten: by its address, its handle, or the words that it is shown in.
+
+Whatever is shown has a name that is made from what it says, so a name is that line's or nobody's. Where nothing fits, nothing is
+touched, and what comes nearest is told.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import Ambiguous, BadInput, ByheartError, NothingFound
+from byheart.domain.values import dataclass
+from byheart.handbook import lines as indexed
+from byheart.learning import inbox
+from byheart.text.similarity import normalised
+from byheart.workspace import ranking
+from byheart.workspace.context import NOTEBOOKS, every, find_one, hits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from byheart.domain.brief import BriefSection
+    from byheart.domain.records import Scope
+    from byheart.domain.results import Hit
+    from byheart.domain.roots import Root
+    from byheart.journal.purge import ProseLine
+    from byheart.learning.handbook_files import Shelf
+    from byheart.learning.inbox import Question
+    from byheart.sessions.sessions import Sessions
+
+_ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
+_TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
+_ROW = re.compile(r"(?P<name>[0-9a-z]{8})\s{2,}(?P<rest>\S.*)", re.DOTALL)
+_SESSION_ROW = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d\s+\S+\s+(?P<name>\S+)\s")
+_SHORTEST_ID = 6
+_EVERY = 100_000
+_UNVERIFIED = re.compile(r"\s*\(unverified: [^()]*\)\s*$")
+_BOOKS = {"profile": ("yaml-block",), "rules": ("triples",), "journal": ("journal",), "record": NOTEBOOKS}
+_SHOWN, _TELLING = 3, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One thing that can be forgotten, of whichever kind: a record, a learnt line, a question of the inbox, a line of prose, or a
+    turn of a session."""
+
+    text: str
+    where: str
+    hit: Hit | None = None
+    learnt: Hit | None = None
+    question: Question | None = None
+    prose: tuple[Root, ProseLine] | None = None
+    turn: tuple[str, int] | None = None
+    # Only agents' own transcripts have these words.
+    is_said: bool = False
+
+
+def meant(own: Shelf, selector: str, scope: Scope | None) -> Target:
+    """The one thing that a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
+    selector = selector.strip()
+    if not selector:
+        raise BadInput("name what to forget: its address, its handle, or its words")
+    address = _ADDRESS.search(selector)
+    if address is not None:
+        return _named(own, address["book"].casefold(), address["name"], scope, selector)
+    if selector.casefold().startswith("memory://"):
+        raise BadInput(
+            f"{selector!r} names a file, not a line; add the line's handle, as in {selector.split('#')[0]}#HANDLE"
+        )
+    turn = _TURN.fullmatch(selector.strip("[]"))
+    if turn is not None:
+        return Target(text="", where=selector, turn=(turn["session"], int(turn["turn"])))
+    return (
+        _by_name(own, selector, scope)
+        or _by_words(own, selector, scope)
+        or _by_row(own, selector, scope)
+        or _nothing(own, selector, scope)
+    )
+
+
+def _by_row(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+    """By a row as lists, the inbox and recall print it: its handle, as long as the row still says what that names."""
+    row = _ROW.match(selector)
+    found = _by_name(own, row["name"], scope) if row else None
+    if row is None or found is None:
+        return None
+    told = {normalised(found.text), normalised(indexed.essence(found.text))}
+    if found.question is not None:
+        told.add(normalised(found.question.text))
+    said = normalised(row["rest"])
+    return found if any(text and text in said for text in told) else None
+
+
+def of_sessions(sessions: Sessions, selector: str) -> Target | None:
+    """Words that no memory has, but a session. Raises BadInput for a session's own name."""
+    row = _SESSION_ROW.match(selector)
+    name = (row["name"] if row else selector).strip()
+    if len(name.split()) == 1 and len(name.rpartition(":")[2]) >= _SHORTEST_ID:
+        try:
+            listed = sessions.find(name.rpartition(":")[2]).session
+        except ByheartError:
+            pass
+        else:
+            raise BadInput(
+                f"{name!r} is a session: byheart memory forget {listed.id} takes away what it taught, "
+                f"byheart forget {listed.agent}:{listed.id}#TURN one turn of it"
+            )
+    # Shorter words stand in many.
+    said = sessions.saying(selector) if len(selector) >= _TELLING else ()
+    if not said:
+        return None
+    session, number, _ = said[0]
+    return Target(text=selector, where=f"{session.agent}:{session.id}#{number}", is_said=True)
+
+
+def _named(own: Shelf, book: str, name: str, scope: Scope | None, selector: str) -> Target:
+    found: Target | None = None
+    if book in _BOOKS:
+        try:
+            return _of(find_one(own.desk, name, scope, _BOOKS[book]))
+        except NothingFound:
+            found = _prose(own, name, scope)
+    elif book == "root":
+        found = _learnt(own, name)
+    elif book == "inbox":
+        found = _question(own, name)
+    elif book == "experiences":
+        found = _experience(own, name, scope)
+    else:
+        raise BadInput(
+            f"unknown memory namespace {book!r} in {selector!r}; known are {', '.join((*_BOOKS, 'root', 'inbox', 'experiences'))}"
+        )
+    return found or _nothing(own, name, scope)
+
+
+def _experience(own: Shelf, name: str, scope: Scope | None) -> Target | None:
+    """An experience is a record's copy, or what a session showed: forgetting the record takes the copy along."""
+    from byheart.journal import experiences
+
+    listed = experiences.listed(own.desk, list(own.desk.roots), _EVERY)
+    text = next((each.text for each in listed if each.id == name), None)
+    if text is None:
+        return None
+    return _by_name(own, text, scope) or Target(text=name, where="experiences")
+
+
+def _of(hit: Hit) -> Target:
+    return Target(text=hit.record.text, where=f"{hit.path}:{hit.line}", hit=hit)
+
+
+def _by_name(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+    """By a handle, an id, a key, or all that it says."""
+    try:
+        return _of(find_one(own.desk, selector, scope))
+    except NothingFound:
+        return _learnt(own, selector) or _prose(own, selector, scope) or _question(own, selector)
+
+
+def _learnt(own: Shelf, name: str) -> Target | None:
+    wanted = normalised(indexed.essence(name))
+    every_one = indexed.learnt(own.desk, own.root)
+    found = [hit for hit in every_one if hit.id == name] or [
+        hit for hit in every_one if wanted and normalised(indexed.essence(hit.record.text)) == wanted
+    ]
+    if not found:
+        return None
+    # The same line may stand in the summary and in the handbook; what it says is one thing.
+    if len({hit.id for hit in found}) > 1:
+        raise Ambiguous(name, found)
+    # A note is a person's file; it has to leave that, whatever repeats it.
+    chosen = next((hit for hit in found if "note" in hit.record.tags), found[0])
+    return Target(text=chosen.record.text, where=f"{chosen.path}:{chosen.line}", learnt=chosen)
+
+
+def _prose(own: Shelf, name: str, scope: Scope | None) -> Target | None:
+    from byheart.journal.purge import prose_handle, prose_lines
+
+    wanted = prose_handle(name)
+    for root in own.desk.roots.values():
+        if scope is not None and root.scope is not scope:
+            continue
+        try:
+            lines = prose_lines(own.desk, root)
+        except ByheartError:
+            continue
+        for line in lines:
+            if line.id in (name, wanted):
+                return Target(text=line.text.strip(), where=f"{line.place}:{line.line}", prose=(root, line))
+    return None
+
+
+def _question(own: Shelf, name: str) -> Target | None:
+    wanted = normalised(name)
+    for each in inbox.waiting(own):
+        if name == each.id or (wanted and wanted in (normalised(each.text), normalised(each.quote))):
+            return Target(text=each.text, where="inbox", question=each)
+    return None
+
+
+def _by_words(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+    """By the words that a brief or a list shows it in, which need not be those that it is kept in."""
+    # What a brief adds to a line is not the line's.
+    plain = normalised(_UNVERIFIED.sub("", selector.removeprefix("- ")))
+    addresses = {address for text, address in _shown(own) if normalised(text) == plain}
+    # Recall and list put a key before what it says.
+    documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
+    keyed = [hit for each in documents for hit in hits(each) if hit.record.key and plain in _spelled(hit)]
+    addresses |= {hit.address for hit in keyed}
+    if len(addresses) > 1:
+        raise Ambiguous(selector, keyed or [])
+    for address in addresses:
+        found = _ADDRESS.search(address)
+        assert found is not None
+        return _named(own, found["book"], found["name"], scope, address)
+    return None
+
+
+def _spelled(hit: Hit) -> tuple[str, ...]:
+    record = hit.record
+    return tuple(
+        normalised(text)
+        for text in (f"{record.key}: {record.text}", f"{record.key} {record.text}", f"{record.key} = {record.text}")
+    )
+
+
+def _shown(own: Shelf) -> Iterator[tuple[str, str]]:
+    """Every line that a brief could show now, with its address."""
+    from byheart.brief import collect
+    from byheart.text.neutralise import defused
+
+    desk = own.desk
+    makers: tuple[Callable[[], list[BriefSection]], ...] = (
+        lambda: [collect.profile(desk)],
+        lambda: [collect.rules(desk)],
+        lambda: collect.handbook(own),
+        lambda: [collect.journal(desk)],
+        lambda: [collect.repository(desk)],
+    )
+    for make in makers:
+        try:
+            sections = make()
+        except ByheartError:
+            continue
+        for section in sections:
+            for line in section.lines:
+                yield line.text, line.address
+                yield defused(own.desk.scanner.redacted(line.text), 400), line.address
+            yield from ((text, address) for text, address, _ in section.left_out if "#" in address)
+
+
+def _nothing(own: Shelf, selector: str, scope: Scope | None) -> Target:
+    documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
+    known: Sequence[Hit] = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.desk, own.root)]
+    by_id = {hit.id: hit for hit in known}
+    alike = difflib.get_close_matches(selector.rpartition("#")[2], by_id, _SHOWN, 0.75)
+    near = {name: by_id[name] for name in alike} | {hit.id: hit for hit in ranking.found(selector, known, 2 * _SHOWN)}
+    told = "; ".join(
+        f"{hit.address} {own.desk.scanner.redacted(hit.record.text)[:160]!r}" for hit in list(near.values())[:_SHOWN]
+    )
+    hint = f". Nearest: {told}" if told else ". byheart list and byheart brief show what there is"
+    raise NothingFound(f"no line is named {selector!r}, nothing was changed{hint}")

@@ -1,0 +1,1 @@
+"""Profile and rules: remember, merge, forget, undo, exchange, check."""

@@ -1,0 +1,247 @@
+"""The one way a document changes: lock, read, decide, plan, verify, swap, log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice, spliced
+from byheart.domain.documents import Document
+from byheart.domain.errors import ByheartError, Conflict, Unnatural, Unwritable
+from byheart.domain.ports import Dialect, Snapshot
+from byheart.domain.records import Record
+from byheart.domain.roots import Place, Root
+from byheart.domain.values import dataclass
+from byheart.notebooks.merge import Decision
+from byheart.text.jsonspans import unescaped
+from byheart.text.slugs import content_digest
+from byheart.workspace import ledger
+from byheart.workspace.context import Desk, vouched
+
+# A person who keeps saving while we write wins a few rounds; then we say so instead of spinning.
+_ROUNDS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What a commit did: the receipt's id, the decision, and the document as it now stands."""
+
+    id: str
+    decision: Decision
+    document: Document
+    written: bool
+    recovered: bool = False
+    created: bool = False
+    undoable: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def commit(
+    desk: Desk,
+    root: Root,
+    name: str,
+    decide: Callable[[Document], Decision],
+    *,
+    handle: Callable[[Record], str | None] = lambda _: None,
+    create: bool = False,
+    private: bool = False,
+    before: Callable[[], None] = lambda: None,
+) -> Committed:
+    """Change one document by what `decide` says about its current text; retried when a person saves in between.
+
+    `before` runs once the new text is known to be sound, and before it is written. A private change is logged without any
+    text, so it cannot be undone.
+    """
+    with desk.files.locked(root):
+        for _ in range(_ROUNDS):
+            try:
+                return _attempt(desk, root, name, decide, handle, before, create=create, private=private)
+            except Conflict as conflict:
+                last = conflict
+        raise Conflict(f"{last}; it kept changing, try again in a moment")
+
+
+def _attempt(
+    desk: Desk,
+    root: Root,
+    name: str,
+    decide: Callable[[Document], Decision],
+    handle: Callable[[Record], str | None],
+    before: Callable[[], None],
+    *,
+    create: bool,
+    private: bool,
+) -> Committed:
+    dialect, place = desk.dialects[name], root.documents[name]
+    snapshot = desk.files.read(place, desk.most_bytes(name))
+    rival = root.rivals.get(name)
+    if snapshot.text is None and rival is not None and _has_moved(desk, rival):
+        # A new one here would stand beside the one that everybody else writes to by now.
+        raise Conflict(f"the notebook has moved to {rival} in between")
+    _refuse_strange(desk, place, snapshot)
+    document, recovered = usable(dialect, place, snapshot)
+    decision = decide(document)
+    created = snapshot.text is None
+    if not (decision.changes or recovered or (create and created)):
+        return Committed(id="", decision=decision, document=document, written=False)
+    splices = dialect.plan(document, decision.changes, desk.clock().date())
+    text = spliced(document.text, splices)
+    after = dialect.reparse(document, text, min((each.start for each in splices), default=0))
+    verify(place, document, after, decision.changes)
+    backup = None
+    # The recovered file itself holds all old content, so a secret in it is not copied to a second place.
+    if recovered and snapshot.text is not None and not desk.scanner.secrets(snapshot.text):
+        backup = ledger.back_up(desk, root, place, snapshot.text)
+    before()
+    _put(desk, place, snapshot, text)
+    vouch(desk, place, name, document, after)
+    pieces, turns = None, None
+    if not private and not recovered:
+        pieces, turns = _account(desk, document.text, splices, decision.changes)
+    entry = ledger.Entry(
+        id=desk.token(),
+        at=desk.clock().isoformat(timespec="microseconds"),
+        action="recovered" if recovered and not decision.changes else decision.action,
+        dialect=name,
+        base=place.base,
+        path=place.path,
+        handle=handle(decision.record),
+        before=snapshot.digest,
+        after=content_digest(text),
+        pieces=pieces,
+        turns=turns,
+        backup=backup,
+        setting=_setting(decision.changes),
+        scrubbed=private,
+    )
+    return Committed(
+        id=entry.id,
+        decision=decision,
+        document=after,
+        written=True,
+        recovered=recovered and not created,
+        created=created,
+        undoable=entry.undoable,
+        notes=_logged(desk, root, entry),
+    )
+
+
+def _has_moved(desk: Desk, rival: Place) -> bool:
+    """Whether the user moved the notebook into the repository while we waited for the lock. One that a pull brought is not
+    theirs, and takes nobody's place."""
+    if desk.files.read(rival).text is None:
+        return False
+    desk.trust.renew()
+    return desk.trust.allows(rival)
+
+
+def _refuse_strange(desk: Desk, place: Place, snapshot: Snapshot) -> None:
+    """Refuse to write into a repository's file that the user has not made and does not trust."""
+    if snapshot.text is not None and not desk.trust.allows(place):
+        raise Conflict(f"{place} came with the repository; look at it, then run: byheart trust")
+
+
+def vouch(desk: Desk, place: Place, name: str, before: Document, after: Document) -> None:
+    """Whatever byheart writes into a repository is the user's."""
+    if desk.trust.covers(place):
+        known = set(vouched(name, before))
+        desk.trust.vouch(text for text in vouched(name, after) if text not in known)
+
+
+def usable(dialect: Dialect, place: Place, snapshot: Snapshot) -> tuple[Document, bool]:
+    """The document to plan against, and whether it had to be recovered from what is on disk."""
+    text = snapshot.text if snapshot.text is not None else dialect.blank()
+    document = dialect.parse(text)
+    if document.intact:
+        return document, False
+    merging = next((each for each in document.problems if each.rule == "unfinished-merge"), None)
+    if merging is not None:
+        raise Unnatural(f"{place}:{merging.line}", merging.message, "finish it and try again")
+    refused = next((each for each in document.problems if each.rule == "unsupported-yaml"), None)
+    if refused is not None:
+        raise Unnatural(f"{place}:{refused.line}", refused.message, "write the value out in full and try again")
+    return dialect.parse(dialect.recovered(text)), True
+
+
+def verify(place: Place, before: Document, after: Document, changes: Sequence[Change]) -> None:
+    """Refuse a text that does not say what was decided: every other record must be exactly as it was."""
+    gone = {change.old.start for change in changes if isinstance(change, Drop)}
+    replaced = {change.old.start: change.new for change in changes if isinstance(change, Replace)}
+    kept = [(each.start, each.record) for each in before.placed if each.start not in gone]
+    expected = [(replaced[start], False) if start in replaced else (record, True) for start, record in kept]
+    expected += [(change.record, False) for change in changes if isinstance(change, Add)]
+    found = [each.record for each in after.placed]
+    sound = after.intact and len(found) == len(expected)
+    if sound:
+        pairs = zip(found, expected, strict=True)
+        sound = all(one == other if untouched else as_meant(one, other) for one, (other, untouched) in pairs)
+    if not sound:
+        raise Unwritable(str(place), "the change cannot be made without harming other entries", "run: byheart check")
+
+
+def as_meant(found: Record, wanted: Record) -> bool:
+    """Whether a record reads back as it was meant, in all that its format can spell."""
+    if wanted.origin is not None:
+        return (found.origin, found.text) == (wanted.origin, wanted.text)
+    if wanted.triple is not None:
+        return (found.triple, found.text, found.kind, found.weight, found.tags) == (
+            wanted.triple, wanted.text, wanted.kind, wanted.weight, wanted.tags,
+        )  # fmt: skip
+    value = wanted.value if wanted.value is not None else wanted.text or None
+    return (found.key, found.value, found.confidence, found.tags, found.source, found.added) == (
+        wanted.key, value, wanted.confidence, wanted.tags, wanted.source, wanted.added,
+    )  # fmt: skip
+
+
+def _put(desk: Desk, place: Place, snapshot: Snapshot, text: str) -> None:
+    old = snapshot.text
+    if old and text.startswith(old) and text != old:
+        # Only the end differs: one append leaves every earlier byte alone.
+        desk.files.append(place, text[len(old) :], snapshot.digest)
+    else:
+        desk.files.write(place, text, snapshot.digest)
+
+
+def _account(
+    desk: Desk, text: str, splices: list[Splice], changes: Sequence[Change]
+) -> tuple[list[ledger.Piece] | None, list[ledger.Turn] | None]:
+    """What undo needs, or nothing: a person may have typed a secret, and a copy in the log would outlive the original."""
+    ordered = sorted(splices, key=lambda each: (each.start, each.end))
+    pieces: list[ledger.Piece] = [
+        {"at": each.start, "old": text[each.start : each.end], "new": each.text} for each in ordered
+    ]
+    turns = [_turn(change) for change in changes if not isinstance(change, Setting)]
+    sides = [side for turn in turns for side in (turn["was"], turn["now"]) if side]
+    spoken = [f"{side.get('key')} = {side.get('text')}" for side in sides]
+    everything = "\n".join([*(piece["old"] for piece in pieces), *spoken, *(json.dumps(side) for side in sides)])
+    plain = unescaped(everything)
+    secret = desk.scanner.secrets(everything) or (plain != everything and desk.scanner.secrets(plain))
+    return (None, None) if secret else (pieces, turns)
+
+
+def _turn(change: Change) -> ledger.Turn:
+    match change:
+        case Add():
+            return {"was": None, "now": ledger.as_fields(change.record)}
+        case Replace():
+            return {"was": ledger.as_fields(change.old.record), "now": ledger.as_fields(change.new)}
+        case Drop():
+            return {"was": ledger.as_fields(change.old.record), "now": None}
+        case Setting():
+            return {"was": None, "now": None}
+
+
+def _logged(desk: Desk, root: Root, entry: ledger.Entry) -> tuple[str, ...]:
+    """Log a change that has been made. It stands whether or not the log can be written; then that is said."""
+    try:
+        ledger.record(desk, root, entry)
+    except ByheartError as error:
+        return (f"it is stored, but the log could not be written: {error}",)
+    return ()
+
+
+def _setting(changes: Sequence[Change]) -> list[str | bool] | None:
+    for change in changes:
+        if isinstance(change, Setting):
+            return [change.name, change.on]
+    return None

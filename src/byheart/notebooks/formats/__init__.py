@@ -1,0 +1,1 @@
+"""How profile and rules are spelled in their files."""

@@ -1,0 +1,211 @@
+"""log and undo."""
+
+from __future__ import annotations
+
+from byheart.domain.changes import Change, Drop, Replace, Setting, Splice, spliced
+from byheart.domain.documents import Document
+from byheart.domain.errors import Conflict, NothingFound, NotUndoable
+from byheart.domain.records import Placed, Record, Scope
+from byheart.domain.reports import LogEntry
+from byheart.domain.results import Receipt
+from byheart.domain.roots import Root
+from byheart.notebooks.commit import as_meant, verify, vouch
+from byheart.text.lines import break_style
+from byheart.text.slugs import content_digest
+from byheart.workspace import ledger
+from byheart.workspace.context import JOURNAL, PROFILE, Desk
+from byheart.workspace.ledger import Entry
+
+
+def log(desk: Desk, scope: Scope, most: int) -> list[LogEntry]:
+    """The newest changes first."""
+    root = desk.roots[scope]
+    return ledger.shown(ledger.entries(desk, root), set(desk.files.names(root.own(ledger.BACKUP))))[:most]
+
+
+def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
+    """Take back one change: the named one, or the last. Raises NotUndoable, Conflict or NothingFound."""
+    root, found, entry = _wanted(desk, receipt, scope)
+    _refuse(root, found, entry)
+    with desk.files.locked(root):
+        snapshot = desk.files.read(entry.place, desk.most_bytes(entry.dialect))
+        exact = bool(entry.after) and snapshot.digest == entry.after
+        notes: list[str] = []
+        if exact and not entry.before:
+            desk.files.remove(entry.place, snapshot.digest)
+            after = ""
+        else:
+            if exact:
+                text = _restored(desk, root, entry, snapshot.text or "")
+            else:
+                text = _inverted(desk, root, entry, snapshot.text)
+            after = desk.files.write(entry.place, text, snapshot.digest).digest
+            if desk.trust.covers(entry.place):
+                dialect = desk.dialects[entry.dialect]
+                vouch(
+                    desk,
+                    entry.place,
+                    entry.dialect,
+                    dialect.parse(snapshot.text or dialect.blank()),
+                    dialect.parse(text),
+                )
+        done = Entry(
+            id=desk.token(),
+            at=desk.clock().isoformat(timespec="microseconds"),
+            action="undone",
+            dialect=entry.dialect,
+            base=entry.base,
+            path=entry.path,
+            handle=entry.handle,
+            before=snapshot.digest,
+            after=after,
+            undoes=entry.id,
+        )
+        ledger.record(desk, root, done)
+        if entry.dialect == JOURNAL:
+            notes = _followed(desk, root, entry)
+    ending = "the file is as it was before" if exact else "what changed since then is kept"
+    return Receipt(
+        id=done.id,
+        action="undone",
+        scope=root.scope,
+        dialect=entry.dialect,
+        path=str(entry.place),
+        record=None,
+        handle=entry.handle,
+        notes=(f"{entry.action} {entry.id} is undone; {ending}", *notes),
+    )
+
+
+def _followed(desk: Desk, root: Root, entry: Entry) -> list[str]:
+    """What is taken back from MEMORY.md is taken back beside it: a record from the daily logs, or the next session would be
+    told it all the same; a summary from LONGMEMORY.md. What could not be done."""
+    if entry.action == "compacted":
+        from byheart.journal.recovery import forget_run
+
+        return forget_run(desk, root, entry)
+    from byheart.journal.purge import relog, unlog
+
+    lines = _dropped_lines(entry)
+    if lines is not None:
+        return relog(desk, root, lines)
+    added = [turn["now"] for turn in entry.turns or [] if turn["was"] is None and turn["now"] is not None]
+    return [failure for now in added for failure in unlog(desk, root, ledger.from_fields(now), archive=True)]
+
+
+def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root, list[Entry], Entry]:
+    """The named change, or the newest one, of all scopes or of one, that has not been taken back."""
+    newest: list[tuple[str, Root, list[Entry], Entry]] = []
+    for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
+        found = ledger.entries(desk, root)
+        undone = {each.undoes for each in found if each.undoes}
+        for each in found:
+            if each.id == receipt:
+                return root, found, each
+        here = {*root.documents.values(), *root.kept.values()}
+        left = [
+            each
+            for each in found
+            if not each.undoes
+            and each.id not in undone
+            and each.place in here
+            # What upkeep did by itself is not what a person means by their last change.
+            and not each.is_notice
+            and each.action != "compacted"
+        ]
+        if left:
+            newest.append((left[-1].at, root, found, left[-1]))
+    if receipt is not None:
+        raise NothingFound(f"no change has the receipt {receipt!r}; see: byheart log")
+    if not newest:
+        raise NothingFound("there is nothing to undo")
+    return max(newest, key=lambda each: each[0])[1:]
+
+
+def _refuse(root: Root, found: list[Entry], entry: Entry) -> None:
+    if entry.id in {each.undoes for each in found}:
+        raise NotUndoable(f"{entry.id} has been undone already")
+    if entry.action == "forgotten":
+        raise NotUndoable(
+            f"{entry.id} was a forget, which cannot be undone: its text was removed everywhere; "
+            "name an earlier receipt (see: byheart log)"
+        )
+    if entry.undoes:
+        raise NotUndoable(f"{entry.id} is an undo itself; remember it again instead")
+    if not entry.undoable:
+        raise NotUndoable(f"{entry.id} cannot be undone: what it changed was forgotten, or held a secret")
+    if entry.place not in (*root.documents.values(), *root.kept.values()):
+        raise Conflict(f"{entry.id} changed {entry.place}, which is not the notebook in use here; nothing was undone")
+
+
+def _restored(desk: Desk, root: Root, entry: Entry, text: str) -> str:
+    """The bytes from before: the file is exactly as this change left it."""
+    if entry.backup is not None:
+        old = ledger.restored(desk, root, entry.backup)
+    else:
+        splices, shift = [], 0
+        for piece in entry.pieces or []:
+            start = piece["at"] + shift
+            splices.append(Splice(start, start + len(piece["new"]), piece["old"]))
+            shift += len(piece["new"]) - len(piece["old"])
+        old = spliced(text, splices)
+    if content_digest(old) != entry.before:
+        raise Conflict(f"{entry.place} cannot be brought back to what it was before {entry.id}; nothing was undone")
+    return old
+
+
+def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
+    """The file changed since: take back what this change meant, and keep everything else."""
+    fresh = entry.pieces == [] and not entry.before
+    if entry.size and (entry.backup or fresh) and content_digest((text or "")[: entry.size]) == entry.after:
+        # Only appended to since: what came later follows the old text.
+        old = ledger.restored(desk, root, entry.backup) if entry.backup else desk.dialects[entry.dialect].blank()
+        tail = (text or "")[entry.size :]
+        return old + ("\n" if tail and old and not old.endswith("\n") else "") + tail
+    dialect = desk.dialects[entry.dialect]
+    document = dialect.parse(text if text is not None else dialect.blank())
+    if not document.intact or entry.backup is not None:
+        raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
+    lines = _dropped_lines(entry)
+    if lines is not None:
+        newline = break_style(document.text)
+        joint = "" if not document.text or document.text.endswith("\n") else newline
+        return document.text + joint + lines.replace("\n", newline)
+    changes = _inverse(entry, document)
+    result = spliced(document.text, dialect.plan(document, changes, desk.clock().date()))
+    verify(entry.place, document, dialect.parse(result), changes)
+    return result
+
+
+def _dropped_lines(entry: Entry) -> str | None:
+    """The lines that a change took out of a file of lines, to be put back at its end; None for every other change."""
+    turns = entry.turns or []
+    if entry.dialect == PROFILE or not turns or any(turn["now"] is not None for turn in turns):
+        return None
+    lines = [piece["old"].strip("\r\n") for piece in entry.pieces or [] if piece["old"].strip()]
+    return "".join(line + "\n" for line in lines) or None
+
+
+def _inverse(entry: Entry, document: Document) -> list[Change]:
+    changes: list[Change] = []
+    if entry.setting:
+        changes.append(Setting(name=str(entry.setting[0]), on=not entry.setting[1]))
+    for turn in reversed(entry.turns or []):
+        if turn["now"] is None:
+            continue
+        now = ledger.from_fields(turn["now"])
+        current = _current(document, now, entry)
+        was = ledger.from_fields(turn["was"]) if turn["was"] else None
+        changes.append(Drop(old=current, reason=None) if was is None else Replace(old=current, new=was))
+    if not changes:
+        raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
+    return changes
+
+
+def _current(document: Document, now: Record, entry: Entry) -> Placed:
+    """The record as this change left it; one that was edited since is not ours to take back."""
+    found = [each for each in document.placed if as_meant(each.record, now)]
+    if not found:
+        name = "the record" if now.is_secret else repr(now.key or now.text)
+        raise Conflict(f"{name} in {entry.place} changed since {entry.id}; nothing was undone")
+    return found[-1]

@@ -1,0 +1,220 @@
+"""Looking: recall, list, show, the Active Profile and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byheart.domain.errors import Environment, Unnatural
+from byheart.domain.records import Kind, Record, Scope, leaves
+from byheart.domain.results import Finding, Hit, Listing, ProfileView
+from byheart.domain.values import dataclass, replace
+from byheart.journal.format import conceals
+from byheart.language import opposition
+from byheart.notebooks import profile_lines
+from byheart.text.jsonspans import unescaped
+from byheart.workspace import ranking
+from byheart.workspace.context import (
+    JOURNAL,
+    PROFILE,
+    RULES,
+    Desk,
+    Opened,
+    every,
+    find_one,
+    hits,
+    is_enabled,
+    opened,
+    without_secrets,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One file as a person may see it."""
+
+    scope: Scope
+    dialect: str
+    path: str
+    exists: bool
+    text: str
+    problems: tuple[Finding, ...]
+
+
+def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kind | None, tag: str | None) -> Listing:
+    """Every record of these scopes and formats, in file order, filtered."""
+    documents, problems = every(desk, scopes, names)
+    found = [
+        hit
+        for each in documents
+        for hit in noted(each)
+        if not hit.record.is_secret
+        and (kind is None or hit.record.kind is kind)
+        and (tag is None or tag in hit.record.tags)
+    ]
+    return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
+
+
+def noted(each: Opened) -> list[Hit]:
+    """The document's hits, each with a note where another entry overrules it."""
+    found = hits(each)
+    if each.dialect.name != RULES:
+        return found
+    # What came with the repository overrules nothing that the user said.
+    own = [at for at in range(len(found)) if at not in each.strangers]
+    standing = opposition.standing(each.own)
+    for loser, master in standing.overruled.items():
+        winner = found[own[master]]
+        found[own[loser]] = replace(found[own[loser]], note=f"overruled by {winner.id} (line {winner.line})")
+    return found
+
+
+def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
+    """All files of these scopes as they are, secrets blanked out. Works while memory is switched off."""
+    pages = []
+    for scope in scopes:
+        for name, place in desk.roots[scope].every():
+            documents, problems = every(desk, [scope], [name], [place])
+            document = documents[0] if documents else None
+            pages.append(
+                Page(
+                    scope=scope,
+                    dialect=name,
+                    path=str(place),
+                    exists=document.exists if document else True,
+                    text=desk.scanner.redacted(_page(desk, document)) if document and document.exists else "",
+                    problems=tuple(problems),
+                )
+            )
+    return pages
+
+
+def _page(desk: Desk, each: Opened) -> str:
+    """A document's text, without what its label keeps in the store, or what is broken so that nobody can read its label."""
+    document = each.document
+    if each.dialect.name != JOURNAL:
+        return document.text
+    broken = {problem.line for problem in document.problems}
+    secret = {placed.line for placed in document.placed if placed.record.is_secret}
+    records = {placed.line for placed in document.placed}
+    lines = document.text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if number in secret:
+            lines[number - 1] = "- (labelled secret)"
+        elif number in broken or (number not in records and conceals(line)):
+            lines[number - 1] = "- (a broken record; see the file itself)"
+        elif "\\u" in line and desk.scanner.secrets(unescaped(line)):
+            lines[number - 1] = "- (it holds a secret; see the file itself)"
+    return "\n".join(lines)
+
+
+def show_one(desk: Desk, selector: str, scope: Scope | None) -> Hit:
+    """One record in full."""
+    return without_secrets(desk, [find_one(desk, selector, scope)])[0]
+
+
+def profile(desk: Desk, scopes: Sequence[Scope], *, activates: bool = True) -> ProfileView:
+    """The Active Profile. A notebook that is missing or broken is created or recovered first, as at every activation; only
+    looking (`activates` False) changes nothing."""
+    local = desk.roots[Scope.LOCAL]
+    notes: list[str] = []
+    if not desk.limits.enabled:
+        return ProfileView(enabled=False, bullets=(), notes=("memory is switched off in the configuration",))
+    notes += _activated(desk) if activates else []
+    if not is_enabled(desk, local):
+        note = f"memory is switched off in {local.documents[PROFILE]}"
+        return ProfileView(enabled=False, bullets=(), notes=(*notes, note))
+    documents, problems = every(desk, scopes, [PROFILE])
+    # A notebook that is switched off lends nothing to the profile, whichever scope it has.
+    documents = [each for each in documents if each.document.settings.enabled]
+    own = [hit for each in documents for hit in hits(each) if not hit.is_repositorys]
+    candidates, unfit = _fit(desk, own)
+    bullets, left_out = profile_lines.active_profile(candidates, desk.limits.profile_bullets)
+    return ProfileView(
+        enabled=True,
+        bullets=tuple(bullets),
+        left_out=(*unfit, *left_out),
+        notes=tuple(notes),
+        problems=tuple(problems),
+    )
+
+
+def _activated(desk: Desk) -> list[str]:
+    root = desk.roots[Scope.LOCAL]
+    try:
+        each = opened(desk, root, PROFILE)
+        if each.exists and each.document.intact:
+            return []
+        # Only a first activation and a broken file need the writing half of byheart.
+        from byheart.notebooks.setup import settled
+
+        done = settled(desk, root)
+    except (Environment, Unnatural) as error:
+        return [f"the notebook could not be set up: {error}"]
+    if done.recovered:
+        back = f" (byheart undo {done.id})" if done.undoable else ""
+        return [f"{each.place} had no readable block and was recovered; the old content is below it{back}"]
+    return list(done.notes)
+
+
+def _fit(desk: Desk, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, str]]]:
+    """What may be handed to an agent: a person can write anything into the file, so it is scanned on the way out too."""
+    # One look at everything: nearly always it is all clean, and then nobody needs to look at each.
+    if not _commanding(desk, "\n".join(_told(hit.record) for hit in found)):
+        return list(found), []
+    fit, unfit = [], []
+    for hit in found:
+        findings = _commanding(desk, _told(hit.record))
+        if findings:
+            name = hit.id if hit.record.triple or not hit.record.key else desk.scanner.redacted(hit.record.key)
+            unfit.append((name, f"its text {findings[0].message} [{findings[0].rule}]"))
+        else:
+            fit.append(hit)
+    return fit, unfit
+
+
+def _told(record: Record) -> str:
+    """All of a record that would reach a session."""
+    parts = [record.text, *leaves(record.value, names=True), *record.tags, record.source or "", *(record.triple or ())]
+    if record.triple is None:
+        parts.append(f"{record.key}: {record.text}")
+    return "\n".join(dict.fromkeys(parts))
+
+
+def _commanding(desk: Desk, text: str) -> list[Finding]:
+    return [each for each in desk.scanner.findings(text) if each.severity not in ("command", "weak")]
+
+
+def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
+    """The three to seven rules of these scopes that matter most; overruled ones are not among them."""
+    if not is_enabled(desk, desk.roots[Scope.LOCAL]):
+        return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is switched off", severity="note"),))
+    on = [scope for scope in scopes if is_enabled(desk, desk.roots[scope])]
+    documents, problems = every(desk, on, [RULES])
+    ranked = []
+    for order, each in enumerate(documents):
+        by_line = {hit.line: hit for hit in hits(each)}
+        for placed in profile_lines.standing_rules(each.own):
+            kind, weight, line = ranking.rule_order(placed)
+            ranked.append(((kind, weight, order, line), by_line[placed.line]))
+    ranked.sort(key=lambda pair: pair[0])
+    most = max(profile_lines.LEAST_RULES, min(profile_lines.MOST_RULES, desk.limits.rules_shown))
+    waiting = [hit for _, hit in ranked if not hit.record.needs_confirmation]
+    chosen, unfit = _fit(desk, waiting[:most])
+    if unfit:
+        chosen, unfit = _fit(desk, waiting)
+    problems += [Finding(rule="left-out", message=f"{name}: {why}") for name, why in unfit]
+    return Listing(hits=tuple(chosen[:most]), problems=tuple(problems))
+
+
+def of_repository(desk: Desk, most: int) -> list[Hit]:
+    """What came into the trusted files of this checkout by somebody else's commits, safe to be told as the repository's."""
+    if not desk.trust.is_trusted or not is_enabled(desk, desk.roots[Scope.LOCAL]):
+        return []
+    root = desk.roots[Scope.LOCAL]
+    names = [name for name, place in root.documents.items() if desk.trust.covers(place)]
+    documents, _ = every(desk, [Scope.LOCAL], names)
+    found = [hit for each in documents for hit in hits(each) if hit.is_repositorys and not hit.record.is_secret]
+    return _fit(desk, found[-most:])[0]
+
+
+__all__ = ["Page", "listing", "of_repository", "profile", "rules", "show", "show_one"]

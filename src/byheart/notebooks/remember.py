@@ -1,0 +1,226 @@
+"""remember, confirm and the notebook's own switches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from byheart.domain.changes import Setting
+from byheart.domain.documents import Deletion, Document
+from byheart.domain.errors import NothingFound, Refused, Unwanted
+from byheart.domain.ports import Dialect
+from byheart.domain.records import Kind, Record, Scope, spoken
+from byheart.domain.reports import Verdict
+from byheart.domain.results import Receipt
+from byheart.domain.roots import Root
+from byheart.domain.values import replace
+from byheart.notebooks import capture, merge
+from byheart.notebooks.commit import Committed, commit
+from byheart.notebooks.merge import Decision
+from byheart.notebooks.request import Request, prepared
+from byheart.workspace import ledger, tombstones
+from byheart.workspace.context import (
+    JOURNAL,
+    PROFILE,
+    RULES,
+    Desk,
+    cleaned,
+    find_one,
+    handle_of,
+    holder,
+    is_enabled,
+    opened,
+    own_part,
+)
+
+
+def remember(desk: Desk, request: Request) -> Receipt:
+    """Store one memory where its kind belongs. Raises Unsafe, Unwanted or Refused, and then nothing is written."""
+    candidate, scope, name = prepared(desk, request)
+    root = desk.roots[scope]
+    if not request.asked:
+        candidate = _captured(desk, root, candidate, request)
+    if name == JOURNAL:
+        from byheart.journal.remember import noted
+
+        return noted(desk, scope, candidate, request, lost(desk.dialects[name].keeps, candidate, request.given))
+    dialect = desk.dialects[name]
+    spelt = _spelt(dialect, candidate)
+    key = dialect.key_of(spelt)
+
+    def decide(document: Document) -> Decision:
+        document = own_part(desk, root.documents[name], name, document)
+        if not request.asked:
+            _refuse_forgotten(desk, document, candidate, key)
+        return _decided(document, name, spelt, dialect, request, desk.clock().date())
+
+    done = commit(desk, root, name, decide, handle=lambda record: _handle(root, name, dialect.key_of(record), record))
+    return _receipt(desk, root, name, done, candidate, request)
+
+
+def foreseen(desk: Desk, request: Request) -> str:
+    """What storing this would do to what is there, in words; nothing is written."""
+    candidate, scope, name = prepared(desk, request)
+    if name == JOURNAL:
+        return "it would be added to the journal"
+    root, dialect = desk.roots[scope], desk.dialects[name]
+    document = own_part(desk, root.documents[name], name, opened(desk, root, name).document)
+    decision = _decided(document, name, _spelt(dialect, candidate), dialect, request, desk.clock().date())
+    words = {"added": "it would be added", "unchanged": "nothing would change", "reinforced": "it would be reinforced"}
+    done = words.get(decision.action, f"one would be {decision.action}")
+    return "; ".join((done, *(desk.scanner.redacted(note) for note in decision.notes)))
+
+
+def _decided(document: Document, name: str, spelt: Record, dialect: Dialect, request: Request, today: date) -> Decision:
+    if name == RULES:
+        return merge.into_rules(document, spelt, dialect.key_of(spelt) or "", copied=request.copied)
+    return merge.into_profile(document, spelt, request.signal, today, copied=request.copied)
+
+
+def _spelt(dialect: Dialect, record: Record) -> Record:
+    """The record with only what the format can say, as it will be read back."""
+    if dialect.name == RULES:
+        return Record(
+            text=record.text, kind=record.kind, key=dialect.key_of(record), triple=record.triple,
+            weight=record.weight, tags=record.tags,
+        )  # fmt: skip
+    return replace(record, triple=None, weight=1)
+
+
+def _captured(desk: Desk, root: Root, candidate: Record, request: Request) -> Record:
+    """The candidate as the capture policy lets it through; raises Refused with the policy's reason."""
+    if not is_enabled(desk, root):
+        raise Unwanted("not stored: memory is switched off here; turn it on with: byheart settings enabled on")
+    verdict = verdict_of(desk, candidate, request)
+    if not verdict.stored:
+        failed = next(reason for reason in verdict.reasons if not reason.passed)
+        raise Refused(f"not stored: not {failed.test}: {failed.because}")
+    confidence = min(verdict.confidence, request.confidence or verdict.confidence, key=lambda each: each.rank)
+    return merge.labelled(replace(candidate, confidence=confidence))
+
+
+def verdict_of(desk: Desk, candidate: Record, request: Request) -> Verdict:
+    """What the capture policy says about a candidate, with all its reasons."""
+    text = request.text or candidate.text
+    findings = desk.scanner.findings(text)
+    lesson = candidate.kind is Kind.LESSON
+    return capture.judge(text, request.signal, findings, lesson=lesson, most=desk.limits.record_characters)
+
+
+def _refuse_forgotten(desk: Desk, document: Document, candidate: Record, key: str | None) -> None:
+    if key is not None and any(each.record.key == key for each in document.placed):
+        return
+    when = forgotten_on(desk, document.deletions, key, (candidate.text, spoken(candidate.value)))
+    if when is not None:
+        raise Unwanted(f"not stored: this was forgotten on {when}; only the user may bring it back")
+
+
+def forgotten_on(desk: Desk, deletions: Sequence[Deletion], key: str | None, texts: Sequence[str]) -> str | None:
+    """The day something with this key or text was forgotten, by our tombstones or the file's own; None if it was not."""
+    stone = tombstones.blocks(ledger.tombstones(desk), desk.salt(), key, texts)
+    if stone is not None:
+        return stone.removed
+    spelled = tombstones.spelled(deletions, key, texts)
+    if spelled is None:
+        return None
+    return spelled.removed.isoformat() if spelled.removed else "an unknown day"
+
+
+def _handle(root: Root, name: str, key: str | None, record: Record) -> str:
+    return handle_of(root.scope, name, key, record.text)
+
+
+def _receipt(desk: Desk, root: Root, name: str, done: Committed, candidate: Record, request: Request) -> Receipt:
+    dialect = desk.dialects[name]
+    record = done.decision.record
+    handle = _handle(root, name, dialect.key_of(record), record)
+    line = next((each.line for each in reversed(done.document.placed) if _same(dialect, each.record, record)), None)
+    notes = list(done.decision.notes)
+    notes += done.notes
+    if done.recovered:
+        notes.append(
+            f"{root.documents[name]} had no readable block and was recovered; the old content is kept below it"
+        )
+    announce = request.asked or opened(desk, root, PROFILE).document.settings.announce_writes
+    return Receipt(
+        id=done.id,
+        action=done.decision.action,
+        scope=root.scope,
+        dialect=name,
+        path=str(root.documents[name]),
+        record=cleaned(desk, record),
+        handle=handle,
+        line=line,
+        lost=lost(dialect.keeps, candidate, request.given),
+        notes=tuple(desk.scanner.redacted(each) for each in notes),
+        announce=announce,
+        remove_with=f"byheart forget {handle}",
+        undo_with=f"byheart undo {done.id}" if done.undoable else None,
+    )
+
+
+def _same(dialect: Dialect, found: Record, wanted: Record) -> bool:
+    key = dialect.key_of(wanted)
+    return dialect.key_of(found) == key if key is not None else found.text == wanted.text
+
+
+def lost(keeps: frozenset[str], record: Record, given: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The fields this record has that the format cannot spell."""
+    has = {
+        "confidence": record.confidence is not None,
+        "tags": bool(record.tags),
+        "source": record.source is not None,
+        "added": record.added is not None,
+        "weight": record.weight > 1,
+        "key": "key" in given and record.key is not None,
+        "triple": "triple" in given and record.triple is not None,
+        "value": "value" in given and record.value is not None,
+    }
+    missing = [name for name, present in has.items() if present and name not in keeps]
+    if "confidence" in keeps and (record.kind is Kind.CONSTRAINT or (record.kind is Kind.RULE and "value" in keeps)):
+        missing.append("kind")
+    return tuple(missing)
+
+
+def confirm(desk: Desk, selector: str, scope: Scope | None) -> Receipt:
+    """Say that one record is right, on the user's word."""
+    hit = find_one(desk, selector, scope)
+    root = holder(desk, hit)
+
+    def decide(document: Document) -> Decision:
+        current = [each for each in document.placed if each.record == hit.record]
+        if not current:
+            raise NothingFound(f"{selector!r} changed in between; nothing was confirmed")
+        return merge.confirmed(current[-1])
+
+    done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id)
+    if hit.dialect == RULES and not done.written:
+        raise Refused(f"{selector!r} is a rule that waits for nothing; {done.decision.notes[0]}")
+    request = Request(text=hit.record.text)
+    return _receipt(desk, root, hit.dialect, done, done.decision.record, request)
+
+
+def switch(desk: Desk, name: str, on: bool, scope: Scope) -> Receipt:
+    """Turn one of the notebook's own settings on or off."""
+    root = desk.roots[scope]
+
+    def decide(document: Document) -> Decision:
+        current = getattr(document.settings, name)
+        changes = () if current == on else (Setting(name=name, on=on),)
+        action = "switched" if changes else "unchanged"
+        return Decision(changes=changes, action=action, record=Record(text=""), notes=())
+
+    done = commit(desk, root, PROFILE, decide)
+    if name == "enabled" and on:
+        desk.trust.switched_on(root.documents[PROFILE])
+        desk.drop_briefs()
+    return Receipt(
+        id=done.id,
+        action=done.decision.action,
+        scope=scope,
+        dialect=PROFILE,
+        path=str(root.documents[PROFILE]),
+        record=None,
+        notes=(f"{name} is {'on' if on else 'off'}", *done.notes),
+        undo_with=f"byheart undo {done.id}" if done.undoable else None,
+    )

@@ -1,1 +1,0 @@
-"""What changes mean: capture, merging, ranking, briefing. Values in, values out."""

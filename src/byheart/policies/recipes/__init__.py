@@ -1,1 +1,0 @@
-"""How each agent is connected to memory: which files, and what goes into them."""

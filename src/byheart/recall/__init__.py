@@ -1,0 +1,1 @@
+"""Finding records again: the index kept up to date, and the answer."""

@@ -1,0 +1,126 @@
+"""Recall: what of all notebooks fits a question. The index is brought up to date first, so it never answers with the past."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from byheart.domain.errors import Busy, Environment, Unnatural, Unwanted
+from byheart.domain.records import Scope
+from byheart.domain.results import Hit, Listing
+from byheart.domain.values import replace
+from byheart.recall import sync, usage
+from byheart.search import rank_records
+from byheart.text.questions import question
+from byheart.text.timewords import hint, timeless
+from byheart.workspace.context import JOURNAL, REPOSITORYS, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byheart.domain.ports import RecordIndex
+    from byheart.domain.recall import Meaning, Question
+
+_READ_CLOSELY = 20
+_DEEP_SHARE = 0.6
+# Beside a time these ask for nothing more.
+_IDLE = frozenset("happen happened happening going went done did new news thing things stuff work worked".split())
+
+
+def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: bool = False) -> Listing:
+    """The records that fit a query, best first; none where nothing does."""
+    asked = question(query)
+    cabinet = desk.cabinet()
+    try:
+        index = cabinet.index()
+        pages, problems = sync.synced(desk, index, scopes)
+    except (Busy, Environment, Unnatural):
+        # Somebody is writing for long, or nothing can be written: the files themselves can still be searched.
+        index = cabinet.spare()
+        pages, problems = sync.synced(desk, index, scopes)
+    if not asked.terms or not pages:
+        return Listing(hits=(), problems=tuple(problems))
+    sync.embedded(index, cabinet.minds)
+    # All that an answer depends on. Files were compared a moment ago, so a change anywhere makes another key.
+    stamps = index.page_stamps()
+    state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), desk.clock().date())
+    key = (query, tuple(scopes), most, deep, state)
+    found = cabinet.answers.get(key, lambda: _answer(desk, index, query, pages, most, deep=deep), _size)
+    cabinet.asked()
+    if found.is_sure:
+        usage.note(desk, [hit.id for hit in found.hits])
+    return replace(found, problems=tuple(problems))
+
+
+def of_journal(desk: Desk, query: str, scope: Scope, most: int) -> list[Hit]:
+    """Records of one journal that fit a question, of the newest that the configuration lets an agent ask for. Raises Unwanted
+    where it lets it ask for none."""
+    settings = desk.journal
+    if not settings.memory_embeddings_enabled:
+        raise Unwanted("agents may not ask for journal records; set journal.memory_embeddings_enabled to true")
+    path = str(desk.roots[scope].documents[JOURNAL])
+    index = desk.cabinet().index()
+    pages, _ = sync.synced(desk, index, [scope])
+    if path not in pages:
+        return []
+    sync.embedded(index, desk.cabinet().minds)
+    first = index.line_before_end(path, settings.memory_embeddings_max_records)
+    found = _answer(desk, index, query, [path], 4 * most, deep=False)
+    return [hit for hit in found.hits if hit.line >= first][:most]
+
+
+def _size(listing: Listing) -> int:
+    return 500 + sum(500 + 4 * len(hit.record.text) for hit in listing.hits)
+
+
+def _answer(desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], most: int, *, deep: bool) -> Listing:
+    meaning = desk.cabinet().minds.meaning(query)
+    with index.reading():
+        return _found(desk, index, query, pages, most, meaning, deep=deep)
+
+
+def _asked(query: str) -> Question:
+    """A question that speaks of a time, without it; with no terms where it asks for nothing else."""
+    asked = question(timeless(query))
+    left = tuple(term for term in asked.terms if term.strip('"') not in _IDLE)
+    return replace(asked, text=query, terms=left if not asked.is_vague else ())
+
+
+def _found(
+    desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], most: int, meaning: Meaning | None, *, deep: bool
+) -> Listing:
+    today = desk.clock().date()
+    time = hint(query, today)
+    # When something was is told by its date, seldom by its words.
+    asked, minds = _asked(query) if time.spells else question(query), desk.cabinet().minds
+    days = [(each.first.toordinal(), each.last.toordinal()) for each in time.spells]
+    candidates = index.recollected(asked, pages, meaning, days)
+    scale = meaning.scale if meaning else None
+    verdict = rank_records.judged(asked, time, candidates, today, scale, usage.counts(desk), most)
+    found = verdict.found
+    if deep and found and minds.reranker is not None:
+        first = found[:_READ_CLOSELY]
+        read = minds.reranker.scores(query, [each.candidate.text for each in first])
+        found = rank_records.reranked(found, read, _DEEP_SHARE)
+    items = index.items([each.candidate.row for each in found[:most]])
+    hits = [
+        Hit(
+            id=item.handle,
+            record=item.record,
+            scope=Scope(item.scope),
+            dialect=item.dialect,
+            path=each.candidate.path.removesuffix(sync.ARCHIVE),
+            line=item.line,
+            score=round(each.score, 4),
+            note=item.note,
+            is_repositorys=REPOSITORYS in (item.note or ""),
+            factors={name: round(value, 4) for name, value in each.factors.items()},
+        )
+        for each in found[:most]
+        if (item := items.get(each.candidate.row)) is not None
+    ]
+    return Listing(
+        # Clean: what is in the index was looked through on its way in, by the rules that are in force now.
+        hits=tuple(hits),
+        is_sure=verdict.is_sure,
+        missing=minds.missing,
+    )

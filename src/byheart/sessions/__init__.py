@@ -1,0 +1,1 @@
+"""Agents' sessions on this machine: read, kept in an index, searched, asked."""

@@ -1,0 +1,222 @@
+"""The door to agents' sessions: bring the index up to date, look, search, ask."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.experiences import Learnt
+from byheart.domain.sessions import (
+    AgentCount,
+    Answered,
+    Began,
+    CommandUse,
+    FileVisit,
+    KnownFix,
+    Listed,
+    Reading,
+    Refreshed,
+    Said,
+    Session,
+    Turn,
+    Which,
+)
+from byheart.domain.values import replace
+from byheart.search.models import Minds
+from byheart.sessions import answers
+from byheart.sessions import search as searching
+from byheart.sessions.refresh import Progress, Shelf, joined_output, refresh, safe_name
+from byheart.sessions.search import SessionHits
+from byheart.workspace.tombstones import pieces_with
+
+# A session without a lock that was written to so lately is taken for one in use.
+_LATELY = timedelta(minutes=10)
+_LOCKS = timedelta(days=2)
+# Results that come late are waited for as long as this many turns.
+_HELD = 500
+_MOST_SAYING = 2_000
+
+
+class Sessions:
+    """Every agent's sessions on this machine."""
+
+    def __init__(self, shelf: Shelf, clock: Callable[[], datetime], minds: Minds | None = None) -> None:
+        self._shelf, self._clock = shelf, clock
+        self._minds = minds or Minds()
+
+    def refresh(self, progress: Progress | None = None) -> Refreshed:
+        """Read what is new, and what grew."""
+        return refresh(self._shelf, progress)
+
+    def transcripts(self) -> dict[str, tuple[int, int]]:
+        """How many transcripts there are of each agent, and their bytes; none is opened."""
+        found: dict[str, tuple[int, int]] = {}
+        for source in self._shelf.sources:
+            for each in source.found():
+                count, size = found.get(source.agent, (0, 0))
+                found[source.agent] = (count + 1, size + each.size)
+        return found
+
+    def list(self, which: Which, most: int) -> Sequence[Listed]:
+        """Sessions, the newest first."""
+        return [replace(each, active=self.is_active(each.session)) for each in self._shelf.index.sessions(which, most)]
+
+    def find(self, name: str) -> Listed:
+        """One session by its id, or by how that begins."""
+        if not name.strip():
+            raise BadInput("name a session: its id, or how that begins")
+        found = self._shelf.index.named(name.strip())
+        if not found:
+            raise NothingFound(f"no session is called {name!r}; byheart sessions list shows them")
+        if len({(each.session.agent, each.session.id) for each in found}) > 1:
+            names = ", ".join(f"{each.session.agent}:{each.session.id}" for each in found[:6])
+            raise BadInput(f"{name!r} fits {len(found)} sessions; name one: {names}")
+        return replace(found[0], active=self.is_active(found[0].session))
+
+    def project(self, name: str) -> str:
+        """A project's id from its id or its name. Raises BadInput where none or several fit."""
+        known = [each for each, _ in self._shelf.index.projects()]
+        if name in known:
+            return name
+        fitting = [each for each in known if each.rsplit("-", 1)[0] == name]
+        if len(fitting) == 1:
+            return fitting[0]
+        choices = ", ".join((fitting or known)[:8]) or "none yet"
+        raise BadInput(
+            f"{name!r} {'is no project' if not fitting else 'fits several projects'} with sessions; known: {choices}"
+        )
+
+    def check_agent(self, name: str, known: Sequence[str]) -> None:
+        """Refuse the name of an agent that nobody knows."""
+        every = dict.fromkeys((*known, *self._shelf.index.agents()))
+        if name not in every:
+            raise BadInput(f"{name!r} is no agent that byheart reads; known: {', '.join(every)}")
+
+    def turns(self, session: Session) -> Sequence[Turn]:
+        """A session's turns as the index keeps them: clean, long texts shortened."""
+        return self._shelf.index.turns(session)
+
+    def whole(self, session: Session) -> Iterator[Turn]:
+        """A session's turns read from the transcript itself, in full; secrets are blanked out all the same."""
+        place = self._shelf.index.place_of(session)
+        if place is None or not self._shelf.sources:
+            raise NothingFound(f"the transcript of {session.id} is gone; without --full the index shows what it kept")
+        scanner = self._shelf.scanner
+        # What was taken back later in the file is known to the index alone while the file is read.
+        standing = {turn.number: turn.standing for turn in self.turns(session)}
+        clean = scanner.redacted
+        for turn in _joined(
+            self._shelf.sources[0].read(place, None), lambda name: safe_name(name, scanner) == session.id
+        ):
+            yield replace(
+                turn,
+                standing=standing.get(turn.number, turn.standing),
+                text=clean(turn.text),
+                tool=clean(turn.tool) if turn.tool else turn.tool,
+                side=clean(turn.side) if turn.side else turn.side,
+                command=clean(turn.command) if turn.command else turn.command,
+                arguments=clean(turn.arguments),
+                output=clean(turn.output) if turn.output else turn.output,
+                touches=tuple(replace(each, path=clean(each.path)) for each in turn.touches),
+            )
+
+    def search(self, words: str, which: Which, most: int, *, deep: bool = False) -> Sequence[SessionHits]:
+        """Sessions that fit, each with its best turns."""
+        return searching.search(self._shelf, self._minds, words, which, most, self._clock(), deep=deep)
+
+    def saying(self, text: str) -> Sequence[tuple[Session, int, str]]:
+        """Turns that say something, by session and number, with the smallest parts of them that do."""
+        found: builtins.list[tuple[Session, int, str]] = []
+        for _, session, number, said in self._shelf.index.saying(text, _MOST_SAYING):
+            found += [(session, number, piece) for piece in pieces_with(said, text)]
+        return found
+
+    def drop_session(self, session: Session) -> None:
+        """Take the transcript of a session out of the index; it is read anew, without what was forgotten."""
+        place = self._shelf.index.place_of(session)
+        if place is not None:
+            self._shelf.index.drop([place.key])
+            self._shelf.index.purge()
+
+    def unread(self, text: str) -> None:
+        """Take the transcripts that say something out of the index; they are read anew, without what was forgotten."""
+        keys = {key for key, *_ in self._shelf.index.saying(text, _MOST_SAYING)}
+        self._shelf.index.drop(sorted(keys))
+        if keys:
+            self._shelf.index.purge()
+
+    def embed(self, seconds: float, progress: Progress | None = None) -> int:
+        """Give turns that have none their vectors, for so long; how many are left."""
+        return searching.embed(self._shelf, self._minds, seconds, progress)
+
+    def lacks_vectors(self, model: str) -> bool:
+        """Whether turns may be without a vector of this model."""
+        return self._shelf.index.is_unembedded(model)
+
+    @property
+    def missing(self) -> str | None:
+        """What a fuller search would have needed and could not be had."""
+        return self._minds.missing
+
+    def stats(self, which: Which) -> Sequence[AgentCount]:
+        """Every agent's share, and what reading came to."""
+        return self._shelf.index.counts(which)
+
+    def days(self, which: Which) -> Sequence[tuple[str, str, int]]:
+        """Turns by day and agent."""
+        return self._shelf.index.days(which)
+
+    def how(self, question: str, which: Which, most: int) -> Sequence[CommandUse]:
+        """How a thing is run, from commands that ran."""
+        return answers.how(self._shelf.index, question, which, most, self._clock())
+
+    def fix(self, error: str, which: Which, most: int) -> Sequence[KnownFix]:
+        """What helped against an error before."""
+        return answers.fixes(self._shelf.index, error, which, most)
+
+    def learnt(self, which: Which, most: int) -> Sequence[Learnt]:
+        """What sessions showed that is worth telling again."""
+        return answers.learnt(self._shelf.index, which, most)
+
+    def blame(self, path: str, which: Which, most: int, *, reads: bool = False) -> Sequence[FileVisit]:
+        """Which sessions changed a file, and what had been asked for."""
+        return answers.visits(self._shelf.index, path, which, most, reads=reads)
+
+    def is_active(self, session: Session) -> bool:
+        """Whether an agent is at work in it: by its lock where it keeps one, else by how lately it was written to."""
+        if session.closed:
+            return False
+        now = self._clock()
+        if session.ended is None or now - session.ended > _LOCKS:
+            return False
+        for source in self._shelf.sources:
+            if source.agent == session.agent and (held := source.is_active(session)) is not None:
+                return held
+        return abs(now - session.ended) < _LATELY
+
+
+def _joined(reading: Reading, is_own: Callable[[str], bool]) -> Iterator[Turn]:
+    """Turns with their results, in order."""
+    held: dict[int, Turn] = {}
+    ours = False
+    for event in reading:
+        if isinstance(event, Began):
+            ours = is_own(event.session.id)
+        elif not ours:
+            continue
+        elif isinstance(event, Said):
+            held[event.turn.number] = event.turn
+            if len(held) > _HELD:
+                yield held.pop(next(iter(held)))
+        elif isinstance(event, Answered) and event.number in held:
+            turn = held[event.number]
+            held[event.number] = replace(
+                turn,
+                output=joined_output(turn.output, event),
+                exit=event.exit if event.exit is not None else turn.exit,
+                failed=event.failed if event.failed is not None else turn.failed,
+                touches=tuple(dict.fromkeys((*turn.touches, *event.touches))),
+            )
+    yield from held.values()

@@ -1,0 +1,1 @@
+"""The outside: files, tables, scanners, models, git, the machine's scheduler."""

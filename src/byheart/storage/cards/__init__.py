@@ -1,0 +1,1 @@
+"""Prepared briefs, and the lease of whoever prepares them."""

@@ -1,0 +1,258 @@
+"""Cards: what a session of a folder is told, ready to be cut to size; which briefs were sent; which sessions ended.
+
+A card names the files that it was made from with their stamps, so that whoever reads it sees whether it still holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from byheart.storage.project_root import top_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Card = dict[str, Any]
+
+# Another number, and cards are made anew.
+VERSION = 3
+_FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
+_LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
+_SHAPE = {
+    "version",
+    "folder",
+    "project",
+    "day",
+    "head",
+    "settings",
+    "environment",
+    "general",
+    "off",
+    "notices",
+    "sections",
+}
+# Variables that say nothing about what a brief holds.
+_OWN = ("BYHEART_HOME", "BYHEART_CHILD", "BYHEART_DEBUG", "BYHEART_PYTHON", "BYHEART_HOOK_SECONDS", "BYHEART_EMBEDDINGS_KEY", "BYHEART_MODEL_KEY")  # fmt: skip
+
+
+def home_of(environment: Mapping[str, str]) -> str:
+    """byheart's folder, as the environment says; empty where it says nothing that can be used."""
+    chosen = environment.get("BYHEART_HOME") or "~/.byheart"
+    if chosen == "~" or chosen.startswith("~/"):
+        chosen = (environment.get("HOME") or os.path.expanduser("~")) + chosen[1:]
+    return os.path.realpath(chosen) if os.path.isabs(chosen) else ""
+
+
+def folder_of(cwd: str) -> str:
+    """The folder whose card a session in `cwd` is told from."""
+    start = os.path.realpath(cwd)
+    return top_of(start) or start
+
+
+def overrides(environment: Mapping[str, str]) -> list[str]:
+    """Settings that the environment makes: with others, a card does not hold."""
+    return sorted(f"{name}={environment[name]}" for name in environment if name.startswith("BYHEART_") and name not in _OWN)  # fmt: skip
+
+
+def stamp(path: str) -> str:
+    """What tells whether a file changed; empty where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}"
+
+
+def path_of(home: str, folder: str) -> str:
+    """Where a folder's card lies."""
+    import zlib
+
+    raw = os.fsencode(folder)
+    return os.path.join(home, _FOLDER, f"{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}.json")
+
+
+def read(home: str, folder: str) -> Card | None:
+    """A folder's card; None where there is none that can be used."""
+    card = _object(path_of(home, folder))
+    if card is None or card.get("version") != VERSION or card.get("folder") != folder or not set(card) >= _SHAPE:
+        return None
+    return card
+
+
+def write(home: str, card: Card) -> None:
+    """Keep a card, whole or not at all."""
+    _put(path_of(home, card["folder"]), json.dumps(card, ensure_ascii=False, separators=(",", ":")))
+
+
+def folders(home: str) -> list[tuple[str, str]]:
+    """The folders that have cards: (folder, project)."""
+    place = os.path.join(home, _FOLDER)
+    found = (_object(os.path.join(place, name)) for name in _names(place))
+    return [(str(card.get("folder")), str(card.get("project"))) for card in found if card]
+
+
+def drop(home: str) -> None:
+    """Take away every card and everything that is kept of what sessions were told, as when something was forgotten: also what a
+    killed hook left half-written."""
+    for place in (_FOLDER, _SENT):
+        for name in _names(os.path.join(home, place), ""):
+            _remove(os.path.join(home, place, name))
+
+
+def stale(card: Card) -> list[int]:
+    """Which sections of a card were made from files that are others now."""
+    return [
+        place
+        for place, section in enumerate(card["sections"])
+        if any(stamp(path) != known for path, known in section["sources"])
+    ]
+
+
+def holds(card: Card, environment: Mapping[str, str]) -> bool:
+    """Whether the settings and the identity that a card was made under are still so."""
+    return bool(card["environment"] == overrides(environment)) and not any(
+        stamp(path) != known for path, known in card["general"]
+    )
+
+
+def sent_path(home: str, client: str, session: str) -> str:
+    """Where it is kept what a session was told."""
+    safe = "".join(each if each.isascii() and (each.isalnum() or each in "-_.") else "_" for each in session[:120])
+    return os.path.join(home, _SENT, f"{client}~{safe or 'unknown'}.json")
+
+
+def sent(home: str, client: str, session: str) -> Card | None:
+    """What a session was told last, if it was told anything."""
+    return _object(sent_path(home, client, session))
+
+
+def every_sent(home: str) -> list[Card]:
+    """What sessions were told, the newest first."""
+    folder = os.path.join(home, _SENT)
+    found = [each for name in _names(folder) if (each := _object(os.path.join(folder, name))) is not None]
+    return sorted(found, key=lambda each: str(each.get("at", "")), reverse=True)
+
+
+def keep_sent(home: str, client: str, session: str, told: Card) -> None:
+    """Keep what a session was told."""
+    _put(sent_path(home, client, session), json.dumps(told, ensure_ascii=False))
+
+
+def sweep_sent(home: str, most: int) -> int:
+    """Let go of the oldest of what sessions were told; how many went."""
+    folder = os.path.join(home, _SENT)
+    paths = [os.path.join(folder, name) for name in _names(folder)]
+    old = sorted(paths, key=lambda path: -os.stat(path).st_mtime)[most:]
+    for path in old:
+        _remove(path)
+    return len(old)
+
+
+def note(home: str, told: Card) -> None:
+    """Note that a session ended or pauses: one line, whoever else writes."""
+    path = os.path.join(home, _NOTES)
+    import stat
+
+    _made(os.path.dirname(path))
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        found = os.fstat(opened)
+        if stat.S_ISREG(found.st_mode) and found.st_size < _MOST_NOTES:
+            os.write(opened, (json.dumps(told) + "\n").encode("utf-8", "replace"))
+    finally:
+        os.close(opened)
+
+
+def take_notes(home: str) -> list[Card]:
+    """What was noted since it was last taken. The file is moved first, so that nothing noted meanwhile is lost."""
+    path = os.path.join(home, _NOTES)
+    aside = f"{path}.taken"
+    if not os.path.exists(aside):
+        try:
+            os.rename(path, aside)
+        except FileNotFoundError:
+            return []
+    found = []
+    for line in _bytes(aside, _MOST_NOTES).decode("utf-8", "replace").split("\n"):
+        try:
+            told = json.loads(line) if line else None
+        except ValueError:
+            continue
+        if isinstance(told, dict):
+            found.append(told)
+    return found
+
+
+def notes_done(home: str) -> None:
+    """What was taken has been seen to."""
+    _remove(os.path.join(home, f"{_NOTES}.taken"))
+
+
+def has_notes(home: str) -> bool:
+    """Whether anything is noted."""
+    path = os.path.join(home, _NOTES)
+    return os.path.exists(path) or os.path.exists(f"{path}.taken")
+
+
+def _object(path: str) -> Card | None:
+    raw = _bytes(path, _LARGEST)
+    if not raw:
+        return None
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _bytes(path: str, most: int) -> bytes:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        size = os.fstat(opened).st_size
+        return os.read(opened, size) if 0 < size <= most else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(opened)
+
+
+def _put(path: str, text: str) -> None:
+    """Write a file, whole or not at all. What cannot be kept is not kept: a session is told all the same."""
+    beside = f"{path}.{os.getpid()}.tmp"
+    try:
+        _made(os.path.dirname(path))
+        opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            with open(opened, "wb", closefd=False) as stream:
+                stream.write(text.encode("utf-8", "replace"))
+            os.replace(beside, path)
+        finally:
+            os.close(opened)
+            _remove(beside)
+    except OSError:
+        return
+
+
+def _made(folder: str) -> None:
+    """Make a folder, and those above it that are missing, for nobody else to look into."""
+    if not os.path.isdir(folder):
+        _made(os.path.dirname(folder))
+        os.mkdir(folder, 0o700)
+
+
+def _names(folder: str, ending: str = ".json") -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(ending))
+    except OSError:
+        return []
+
+
+def _remove(path: str) -> None:
+    if os.path.lexists(path) and not os.path.isdir(path):
+        os.unlink(path)

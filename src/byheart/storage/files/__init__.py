@@ -1,0 +1,1 @@
+"""Files on disk: contained, locked, written whole or not at all."""

@@ -1,0 +1,1 @@
+"""What git keeps, read as data; git itself is never run."""

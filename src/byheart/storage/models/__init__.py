@@ -1,0 +1,1 @@
+"""Language models behind an address or a command."""

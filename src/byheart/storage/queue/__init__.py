@@ -1,0 +1,1 @@
+"""The work of learning, in SQLite."""

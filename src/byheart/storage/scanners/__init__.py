@@ -1,0 +1,1 @@
+"""Rules that find secrets, orders and hidden text."""

@@ -1,0 +1,1 @@
+"""What every notebook stands on: where its files lie, whose lines count, what changed, what was forgotten."""
