@@ -22,7 +22,7 @@ from functools import partial
 from typing import TypeVar
 
 from byheart.domain.records import Confidence, Record
-from byheart.notebooks.request import Request
+from byheart.domain.requests import Request
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench
 

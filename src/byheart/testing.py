@@ -10,9 +10,9 @@ from byheart.app.memory import Memory
 from byheart.app.open import Opened, Surroundings, open_memory
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope
+from byheart.domain.requests import Request
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field
-from byheart.notebooks.request import Request
 from byheart.storage.files.disk import DiskFiles
 
 

@@ -233,8 +233,8 @@ def test_session_start_imports_only_what_it_must(told: Bench) -> None:
     own = {name for name in loaded if name.startswith("byheart")}
     assert own == {
         "byheart", "byheart.__main__", "byheart.interfaces", "byheart.interfaces.hooks", "byheart.interfaces.hooks.hook",
-        "byheart.agents.envelopes", "byheart.adapters", "byheart.storage.project_root", "byheart.adapters.cards",
-        "byheart.storage.cards.card_store", "byheart.policies", "byheart.brief.fit",
+        "byheart.agents", "byheart.agents.envelopes", "byheart.storage", "byheart.storage.project_root", "byheart.storage.cards",
+        "byheart.storage.cards.card_store", "byheart.brief", "byheart.brief.fit",
     }  # fmt: skip
     assert loaded - own <= ALLOWED, sorted(loaded - own - ALLOWED)
     assert not {name for name in loaded if "sqlite" in name}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from byheart.domain.changes import Add, Drop, Replace, spliced
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Record
+from byheart.domain.requests import Request
 from byheart.domain.values import replace
 from byheart.notebooks.formats.profile_yaml import YamlBlock
 from byheart.notebooks.formats.rules_ndjson import Triples
-from byheart.notebooks.request import Request
 from byheart.testing import Bench
 from tests.dialects.strategies import profile_files, profile_records, rule_files, rule_records, words
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from byheart.domain.errors import NotUndoable
 from byheart.domain.records import Scope
-from byheart.notebooks.request import Request
+from byheart.domain.requests import Request
 from byheart.testing import Bench
 from byheart.text.fences import yaml_fences
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.records import Kind
-from byheart.notebooks.request import Request
+from byheart.domain.requests import Request
 from byheart.testing import Bench
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"

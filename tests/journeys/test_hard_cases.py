@@ -11,7 +11,7 @@ import pytest
 from byheart.app.open import place_of
 from byheart.domain.errors import BadInput, Conflict, NotUndoable, Refused, Unsafe, Unwanted
 from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.notebooks.request import Request
+from byheart.domain.requests import Request
 from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.journeys.test_shared_behaviour import bytes_under

@@ -15,10 +15,10 @@ import pytest
 
 from byheart.domain.errors import Refused
 from byheart.domain.recall import NoModel
+from byheart.domain.requests import Request
 from byheart.language import alternatives, remarks
 from byheart.language.sentences import is_handed_over, sentences
 from byheart.notebooks import capture
-from byheart.notebooks.request import Request
 from byheart.storage.embedders.endpoint import EndpointEmbedder
 from byheart.testing import Bench
 from byheart.text.client_text import parted

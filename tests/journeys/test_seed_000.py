@@ -11,11 +11,11 @@ import pytest
 
 from byheart.domain.errors import BadInput, NothingFound, Refused, Unnatural, Unsafe, Unwanted
 from byheart.domain.records import Confidence, Kind, Record, Scope, Signal
+from byheart.domain.requests import Request
 from byheart.domain.results import Hit
 from byheart.notebooks import capture
 from byheart.notebooks.formats.profile_yaml import NOTES_HEADING, YamlBlock
 from byheart.notebooks.profile_lines import active_profile
-from byheart.notebooks.request import Request
 from byheart.testing import Bench
 from byheart.text.fences import yaml_fences
 from tests.conftest import Cli

@@ -10,8 +10,8 @@ import pytest
 
 from byheart.domain.errors import Refused, Unsafe
 from byheart.domain.records import Kind, Scope, Signal
+from byheart.domain.requests import Request
 from byheart.language import wording
-from byheart.notebooks.request import Request
 from byheart.testing import Bench
 from tests.conftest import Cli
 

@@ -10,7 +10,7 @@ import pytest
 
 from byheart.domain.errors import Ambiguous, Conflict, NothingFound, NotUndoable, Unwanted
 from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.notebooks.request import Request
+from byheart.domain.requests import Request
 from byheart.testing import Bench
 from tests.conftest import Cli
 

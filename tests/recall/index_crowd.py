@@ -9,8 +9,8 @@ from pathlib import Path
 
 from byheart.app.machine import sessions
 from byheart.app.open import Surroundings
+from byheart.domain.requests import Request
 from byheart.domain.sessions import Which
-from byheart.notebooks.request import Request
 from byheart.testing import Bench
 
 LETTERS = "bcdfghjklmnpqrstvwxz"

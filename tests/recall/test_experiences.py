@@ -11,7 +11,7 @@ import pytest
 from byheart.domain.errors import Unreadable, Unwanted
 from byheart.domain.experiences import Learnt
 from byheart.domain.records import Scope
-from byheart.notebooks.request import Request
+from byheart.domain.requests import Request
 from byheart.testing import Bench
 from byheart.text.sha1_vectors import hashed
 from tests.conftest import Cli

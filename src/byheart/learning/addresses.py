@@ -20,6 +20,7 @@ from byheart.workspace.context import PROFILE, REPOSITORYS, RULES, without_secre
 if TYPE_CHECKING:
     from byheart.domain.results import Hit
     from byheart.learning.handbook_files import Shelf
+    from byheart.learning.targets import Shown
     from byheart.workspace.context import Desk
 
 NAMESPACES = ("root", "profile", "rules", "journal", "experiences", "record")
@@ -28,24 +29,24 @@ _MOST = 200
 _HANDLE = re.compile(r"h[0-9a-f]{7}(?:-\d+)?")
 
 
-def read(desk: Desk, shelf: Shelf, address: str) -> str:
+def read(desk: Desk, shelf: Shelf, address: str, shown: Shown) -> str:
     """What an address names, without secrets. Raises BadInput or NothingFound, saying what can be named."""
-    return visible(_read(desk, shelf, address))
+    return visible(_read(desk, shelf, address, shown))
 
 
-def _read(desk: Desk, shelf: Shelf, address: str) -> str:
+def _read(desk: Desk, shelf: Shelf, address: str, shown: Shown) -> str:
     rest = address[len(SCHEME) :] if address.casefold().startswith(SCHEME) else ""
     host, _, path = rest.partition("#")[0].partition("/")
     fragment = rest.partition("#")[2]
     host = host.casefold()
     if not rest or host == "root" or host not in NAMESPACES:
-        return desk.scanner.redacted(_of_handbook(shelf, address, fragment))
+        return desk.scanner.redacted(_of_handbook(shelf, address, fragment, shown))
     if host == "journal" and not fragment:
         return desk.scanner.redacted(_of_journal(desk, path))
     if host == "experiences":
         return _of_experiences(desk, fragment)
     if fragment:
-        target = targets.meant(shelf, address, None)
+        target = targets.meant(shelf, address, None, shown)
         if target.hit is None:
             return f"{target.text}\n({target.where})\n"
         from byheart.journal.files import local_day
@@ -62,12 +63,12 @@ def _read(desk: Desk, shelf: Shelf, address: str) -> str:
     return _of_notebook(desk, _NOTEBOOKS[host])
 
 
-def _of_handbook(shelf: Shelf, address: str, fragment: str) -> str:
+def _of_handbook(shelf: Shelf, address: str, fragment: str, shown: Shown) -> str:
     if not fragment or not (_HANDLE.fullmatch(fragment) or address.casefold().startswith("memory://root#")):
         return reading.read(shelf, address)
     found = [hit for hit in learnt(shelf.desk, shelf.root) if hit.id == fragment]
     if not found:
-        target = targets.meant(shelf, address, None)
+        target = targets.meant(shelf, address, None, shown)
         raise NothingFound(f"{address}: no such line; {target.where} comes nearest")
     return "".join(f"{_entry(shelf, hit)}\n({hit.path}:{hit.line})\n" for hit in found)
 

@@ -128,8 +128,8 @@ def named(shelf: Shelf, name: str) -> Question:
 
 def accept(shelf: Shelf, question: Question, text: str | None) -> Receipt:
     """Store it as a record, in a person's own words where they gave some."""
+    from byheart.domain.requests import Request
     from byheart.notebooks import remember
-    from byheart.notebooks.request import Request
 
     request = Request(
         text=text or question.text, kind=Kind.PREFERENCE, signal=Signal.CONFIRMED, source=f"session {question.cite}"

@@ -56,12 +56,13 @@ class Learning:
         chosen: Callable[[str], bool],
         is_gone: Callable[[str], bool | None],
         cleared_after: Callable[[str], float | None],
+        shown: targets.Shown,
         crew: Callable[[int], Callable[[], list[str]]] | None = None,
         models: Models | None = None,
     ) -> None:
         self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
         self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
-        self._here, self._crew = desk.project.id, crew
+        self._here, self._crew, self._lines = desk.project.id, crew, shown
         self._asking = Asking(models, desk.scanner) if models else None
 
     def at(self, name: str | None) -> Learning:
@@ -278,7 +279,7 @@ class Learning:
     def read(self, address: str, project: str | None = None) -> str:
         """What a memory:// address names; it counts as a use."""
         own = self.shelf(project)
-        text = addresses.read(own.desk, own, address)
+        text = addresses.read(own.desk, own, address, self._lines)
         self._note_use(own, address)
         return text
 
@@ -455,7 +456,7 @@ class Learning:
     def target(self, selector: str, scope: Scope | None = None) -> Target:
         """The one thing that somebody means: by its address, its handle, or the words that it is shown in."""
         try:
-            return targets.meant(self.shelf(), selector, scope)
+            return targets.meant(self.shelf(), selector, scope, self._lines)
         except NothingFound:
             if (said := targets.of_sessions(self._sessions, selector)) is None:
                 raise

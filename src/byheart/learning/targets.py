@@ -21,7 +21,6 @@ from byheart.workspace.context import NOTEBOOKS, every, find_one, hits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from byheart.domain.brief import BriefSection
     from byheart.domain.records import Scope
     from byheart.domain.results import Hit
     from byheart.domain.roots import Root
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from byheart.learning.handbook_files import Shelf
     from byheart.learning.inbox import Question
     from byheart.sessions.sessions import Sessions
+
+    # Every line that a brief could show now, with its address.
+    Shown = Callable[[Shelf], Iterator[tuple[str, str]]]
 
 _ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
 _TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
@@ -57,7 +59,7 @@ class Target:
     is_said: bool = False
 
 
-def meant(own: Shelf, selector: str, scope: Scope | None) -> Target:
+def meant(own: Shelf, selector: str, scope: Scope | None, shown: Shown) -> Target:
     """The one thing that a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
     selector = selector.strip()
     if not selector:
@@ -74,7 +76,7 @@ def meant(own: Shelf, selector: str, scope: Scope | None) -> Target:
         return Target(text="", where=selector, turn=(turn["session"], int(turn["turn"])))
     return (
         _by_name(own, selector, scope)
-        or _by_words(own, selector, scope)
+        or _by_words(own, selector, scope, shown)
         or _by_row(own, selector, scope)
         or _nothing(own, selector, scope)
     )
@@ -199,11 +201,11 @@ def _question(own: Shelf, name: str) -> Target | None:
     return None
 
 
-def _by_words(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+def _by_words(own: Shelf, selector: str, scope: Scope | None, shown: Shown) -> Target | None:
     """By the words that a brief or a list shows it in, which need not be those that it is kept in."""
     # What a brief adds to a line is not the line's.
     plain = normalised(_UNVERIFIED.sub("", selector.removeprefix("- ")))
-    addresses = {address for text, address in _shown(own) if normalised(text) == plain}
+    addresses = {address for text, address in shown(own) if normalised(text) == plain}
     # Recall and list put a key before what it says.
     documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
     keyed = [hit for each in documents for hit in hits(each) if hit.record.key and plain in _spelled(hit)]
@@ -223,31 +225,6 @@ def _spelled(hit: Hit) -> tuple[str, ...]:
         normalised(text)
         for text in (f"{record.key}: {record.text}", f"{record.key} {record.text}", f"{record.key} = {record.text}")
     )
-
-
-def _shown(own: Shelf) -> Iterator[tuple[str, str]]:
-    """Every line that a brief could show now, with its address."""
-    from byheart.brief import collect
-    from byheart.text.neutralise import defused
-
-    desk = own.desk
-    makers: tuple[Callable[[], list[BriefSection]], ...] = (
-        lambda: [collect.profile(desk)],
-        lambda: [collect.rules(desk)],
-        lambda: collect.handbook(own),
-        lambda: [collect.journal(desk)],
-        lambda: [collect.repository(desk)],
-    )
-    for make in makers:
-        try:
-            sections = make()
-        except ByheartError:
-            continue
-        for section in sections:
-            for line in section.lines:
-                yield line.text, line.address
-                yield defused(own.desk.scanner.redacted(line.text), 400), line.address
-            yield from ((text, address) for text, address, _ in section.left_out if "#" in address)
 
 
 def _nothing(own: Shelf, selector: str, scope: Scope | None) -> Target:

@@ -12,12 +12,13 @@ from byheart.domain.errors import BadInput, ByheartError, NothingFound, Refused
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Confidence, Record, Scope, Signal, leaves
 from byheart.domain.reports import Conversion, Imported
+from byheart.domain.requests import Request
 from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.domain.values import replace
 from byheart.journal.importing import import_records
 from byheart.notebooks.remember import forgotten_on, lost, remember
-from byheart.notebooks.request import Request, prepared
+from byheart.notebooks.request import prepared
 from byheart.workspace import foreign, ledger
 from byheart.workspace.context import JOURNAL, NOTEBOOKS, RULES, Desk, every
 from byheart.workspace.foreign import Foreign

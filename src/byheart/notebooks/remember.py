@@ -11,13 +11,14 @@ from byheart.domain.errors import NothingFound, Refused, Unwanted
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Kind, Record, Scope, spoken
 from byheart.domain.reports import Verdict
+from byheart.domain.requests import Request
 from byheart.domain.results import Receipt
 from byheart.domain.roots import Root
 from byheart.domain.values import replace
 from byheart.notebooks import capture, merge
 from byheart.notebooks.commit import Committed, commit
 from byheart.notebooks.merge import Decision
-from byheart.notebooks.request import Request, prepared
+from byheart.notebooks.request import prepared
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import (
     JOURNAL,

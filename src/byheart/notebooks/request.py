@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 
 from byheart.domain.errors import BadInput, Refused, Unsafe
-from byheart.domain.records import Confidence, Kind, Record, Scope, Signal, Triple, Value, leaves, spoken
-from byheart.domain.values import dataclass, field
+from byheart.domain.records import Kind, Record, Scope, Value, leaves, spoken
+from byheart.domain.requests import Request
 from byheart.language import wording
 from byheart.notebooks import capture, merge
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, Desk
@@ -22,30 +21,6 @@ _ROUTES = {
 _MOST_PARTS, _MOST_TRIPLE, _MOST_TAG, _MOST_SOURCE, _MOST_KEY = 24, 120, 60, 200, 120
 # A request may wrap its memory in a few words ("add to memory that …").
 _WRAPPING = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What somebody wants remembered. `asked` is True when the user said so outright; a `verbatim` text is stored as it is;
-    a `copied` record comes from another notebook, so seeing it again says nothing new."""
-
-    text: str
-    kind: Kind | None = None
-    key: str | None = None
-    value: Value = None
-    triple: Triple | None = None
-    to: str | None = None
-    scope: Scope | None = None
-    signal: Signal = Signal.EXPLICIT
-    asked: bool = True
-    tags: tuple[str, ...] = ()
-    source: str | None = None
-    confidence: Confidence | None = None
-    added: date | None = None
-    weight: int = 1
-    verbatim: bool = False
-    copied: bool = False
-    given: frozenset[str] = field(default_factory=frozenset)
 
 
 def prepared(desk: Desk, request: Request) -> tuple[Record, Scope, str]:

@@ -10,6 +10,7 @@ from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
 from byheart.recall import sync, usage
 from byheart.search import rank_records
+from byheart.search.models import embedded
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
 from byheart.workspace.context import JOURNAL, REPOSITORYS, Desk
@@ -39,7 +40,7 @@ def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: 
         pages, problems = sync.synced(desk, index, scopes)
     if not asked.terms or not pages:
         return Listing(hits=(), problems=tuple(problems))
-    sync.embedded(index, cabinet.minds)
+    embedded(index, cabinet.minds)
     # All that an answer depends on. Files were compared a moment ago, so a change anywhere makes another key.
     stamps = index.page_stamps()
     state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), desk.clock().date())
@@ -62,7 +63,7 @@ def of_journal(desk: Desk, query: str, scope: Scope, most: int) -> list[Hit]:
     pages, _ = sync.synced(desk, index, [scope])
     if path not in pages:
         return []
-    sync.embedded(index, desk.cabinet().minds)
+    embedded(index, desk.cabinet().minds)
     first = index.line_before_end(path, settings.memory_embeddings_max_records)
     found = _answer(desk, index, query, [path], 4 * most, deep=False)
     return [hit for hit in found.hits if hit.line >= first][:most]

@@ -13,6 +13,7 @@ from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
+from byheart.search.models import embedded
 from byheart.text.questions import humps
 from byheart.text.slugs import content_digest
 from byheart.workspace.context import JOURNAL, Desk, Opened, every, hits, without_secrets
@@ -22,15 +23,12 @@ if TYPE_CHECKING:
     from datetime import date
 
     from byheart.domain.ports import RecordIndex
-    from byheart.search.models import Minds
 
 ARCHIVE = "#archive"
 HANDBOOK = "handbook/MEMORY.md"
 _BEFORE = 300
 # How far back the record before another one of the same session may stand.
 _REACH = 50
-# So many new records get their vectors before an answer; more are given theirs by and by.
-_AT_ONCE, _MOST_AT_ONCE = 32, 96
 # Behind the stamp of a file with something wrong in it: it is looked at again, so that it is said again.
 _WRONG = "!"
 
@@ -59,22 +57,6 @@ def written(desk: Desk) -> None:
     asked before, does so at once."""
     if desk.cabinet().minds.is_awake:
         caught_up(desk)
-
-
-def embedded(index: RecordIndex, minds: Minds, most: int = _MOST_AT_ONCE) -> int:
-    """Give records their vectors that have none, the newest first; how many got one."""
-    embedder = minds.embedder
-    due = index.unembedded_records(embedder.id, most) if embedder is not None else []
-    done = 0
-    for start in range(0, len(due), _AT_ONCE):
-        some = due[start : start + _AT_ONCE]
-        vectors = minds.vectors([text for _, text in some])
-        if vectors is None or embedder is None:
-            break
-        pairs = [(own, vector) for (own, _), vector in zip(some, vectors, strict=True)]
-        index.embedded_records(embedder.id, embedder.width, pairs)
-        done += len(pairs)
-    return done
 
 
 def synced(desk: Desk, index: RecordIndex, scopes: Sequence[Scope]) -> tuple[list[str], list[Finding]]:

@@ -10,6 +10,11 @@ from byheart.domain.recall import Embedder, Meaning, NoModel, Reranker
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from byheart.domain.ports import RecordIndex
+
+# So many new records get their vectors before an answer; more are given theirs by and by.
+_AT_ONCE, _MOST_AT_ONCE = 32, 96
+
 
 class Minds:
     """An embedder and a reranker, or what is in the way of having them."""
@@ -74,3 +79,19 @@ class Minds:
         except NoModel as error:
             self.missing = str(error)
             return None
+
+
+def embedded(index: RecordIndex, minds: Minds, most: int = _MOST_AT_ONCE) -> int:
+    """Give records their vectors that have none, the newest first; how many got one."""
+    embedder = minds.embedder
+    due = index.unembedded_records(embedder.id, most) if embedder is not None else []
+    done = 0
+    for start in range(0, len(due), _AT_ONCE):
+        some = due[start : start + _AT_ONCE]
+        vectors = minds.vectors([text for _, text in some])
+        if vectors is None or embedder is None:
+            break
+        pairs = [(own, vector) for (own, _), vector in zip(some, vectors, strict=True)]
+        index.embedded_records(embedder.id, embedder.width, pairs)
+        done += len(pairs)
+    return done

@@ -9,10 +9,10 @@ from byheart.app.open import Surroundings, open_memory
 from byheart.brief.fit import PARTLY
 from byheart.domain.errors import NothingFound
 from byheart.domain.records import Scope, Signal
+from byheart.domain.requests import Request
 from byheart.domain.sessions import Which
 from byheart.handbook.memory import core_of
 from byheart.interfaces import transcripts
-from byheart.notebooks.request import Request
 from byheart.text.neutralise import defused
 from byheart.workspace.context import REPOSITORYS
 

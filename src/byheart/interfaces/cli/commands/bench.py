@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from byheart.app.machine import measured_latency, measured_learning, measured_retrieval
+from byheart.bench.run import measured_latency, measured_learning, measured_retrieval
 from byheart.domain.errors import BadInput
 from byheart.interfaces.cli import common, options
 from byheart.interfaces.render import table

@@ -9,12 +9,12 @@ import click
 
 from byheart.domain.errors import BadInput, NothingFound
 from byheart.domain.records import Kind, Scope, Signal, Triple, Value
+from byheart.domain.requests import Request
 from byheart.domain.results import Receipt
 from byheart.interfaces.cli import common, options
 from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
 from byheart.language.wording import simple_value
 from byheart.notebooks.forget import CANNOT_UNDO
-from byheart.notebooks.request import Request
 
 _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred": Signal.INFERRED}
 
