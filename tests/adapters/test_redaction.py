@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from byheart.storage.scanners import disguises
+from byheart.storage.scanners import disguises, tables
 from byheart.storage.scanners.scanner import RuleScanner
 from tests.adapters.test_scanner import TOKENS
 
@@ -171,3 +171,23 @@ def test_lines_that_may_go_on_in_the_next_are_walked_once(monkeypatch: pytest.Mo
     assert WARM.spans("\n".join(lines))
     # Several rules and spellings see each line; none of them sees the rest of the text from each.
     assert counting.steps < 20 * len(lines)
+
+
+def test_table_whose_every_line_is_a_head_is_read_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    line = tables._line
+
+    def counted(content: bytes, start: int) -> tuple[str, int]:
+        read.append(start)
+        return line(content, start)
+
+    monkeypatch.setattr(tables, "_line", counted)
+    RuleScanner().spans("password,name\n" * 3_000)
+    # Pieces overlap a little.
+    assert 0 < len(read) < 10_000
+
+
+@pytest.mark.parametrize("odd", ["ü", "\udcff", "密码表"])
+def test_cell_is_found_behind_signs_of_several_bytes(odd: str) -> None:
+    text = f"note,password,more\n{odd},Qu1ll-Basin_20,{odd}\n"
+    assert RuleScanner().redacted(text) == f"note,password,more\n{odd},[REDACTED:secret-in-table],{odd}\n"

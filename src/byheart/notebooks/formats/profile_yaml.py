@@ -33,7 +33,6 @@ _OFF = deferred(r"^\s*enabled:\s*(?:false|off|no)\b", re.MULTILINE | re.IGNORECA
 _MEMORY = deferred(r"^[ \t]*saved_memory:", re.MULTILINE)
 _NAMED = deferred(r"\w+:")
 _SET_ASIDE = deferred(r"^\d+ entr(?:y|ies) could not be read and (?:is|are) told no more\.", re.MULTILINE)
-_MERGING = deferred(r"^<{7} [^\n]*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} ", re.MULTILINE)
 _FIELDS = ("key", "value", "added", "source", "confidence", "tags")
 
 
@@ -72,8 +71,8 @@ class YamlBlock:
             try:
                 top = tree(body)
             except Broken as broken:
-                if merging := _MERGING.search(body):
-                    line = fence.line + body.count("\n", 0, merging.start()) + 1
+                if (merging := _unfinished_merge(body)) >= 0:
+                    line = fence.line + body.count("\n", 0, merging) + 1
                     problems.append(
                         Problem(line=line, rule="unfinished-merge", message="git has not finished a merge here")
                     )
@@ -152,6 +151,14 @@ class YamlBlock:
         aside = f"{_entries(lost)} could not be read and {'is' if lost == 1 else 'are'} told no more.{newline}{newline}"
         # A fence keeps every old line as it was, and keeps an old yaml block from counting as a second one.
         return f"{block}{heading}{aside if lost else ''}{marker}text{newline}{old}{tail}{marker}{newline}"
+
+
+def _unfinished_merge(body: str) -> int:
+    """Where git's marks of a merge begin, in their order; -1 where they are not all there."""
+    text = f"\n{body}"
+    first = text.find("\n<<<<<<< ")
+    middle = text.find("\n=======", first) if first >= 0 else -1
+    return first if middle >= 0 and text.find("\n>>>>>>> ", middle) >= 0 else -1
 
 
 def _entries(count: int) -> str:

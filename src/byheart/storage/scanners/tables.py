@@ -60,7 +60,11 @@ def _below(content: bytes, start: int) -> Iterator[tuple[int, int]]:
             if _RULE_LINE.fullmatch(row) and row.strip():
                 continue
             return
-        if len(row.split(mark)) == len(names):
+        values = row.split(mark)
+        if any(_NAME.fullmatch(_plain(value)) for value in values):
+            # Another head, which is looked at by itself: so every line is read twice at most.
+            return
+        if len(values) == len(names):
             for number in columns:
                 yield from _cell(begin, row, mark, number)
 
@@ -68,7 +72,8 @@ def _below(content: bytes, start: int) -> Iterator[tuple[int, int]]:
 def _line(content: bytes, start: int) -> tuple[str, int]:
     end = content.find(b"\n", start, start + 4_000)
     end = end if end >= 0 else min(len(content), start + 4_000)
-    return content[start:end].decode("utf-8", "replace"), end + 1
+    # Whatever is no UTF-8 keeps its length, since places are counted in bytes.
+    return content[start:end].decode("utf-8", "surrogateescape"), end + 1
 
 
 def _cell(begin: int, row: str, mark: str, number: int) -> Iterator[tuple[int, int]]:
@@ -76,8 +81,12 @@ def _cell(begin: int, row: str, mark: str, number: int) -> Iterator[tuple[int, i
     value = _plain(parts[number])
     if _is_secret(value):
         before = mark.join(parts[:number]) + (mark if number else "")
-        start = begin + len((before + parts[number][: parts[number].index(value)]).encode())
-        yield start, start + len(value.encode())
+        start = begin + _length(before + parts[number][: parts[number].index(value)])
+        yield start, start + _length(value)
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
 
 
 def _plain(cell: str) -> str:
