@@ -233,7 +233,7 @@ def test_session_start_imports_only_what_it_must(told: Bench) -> None:
     own = {name for name in loaded if name.startswith("byheart")}
     assert own == {
         "byheart", "byheart.__main__", "byheart.interfaces", "byheart.interfaces.hooks", "byheart.interfaces.hooks.hook",
-        "byheart.agents", "byheart.agents.envelopes", "byheart.storage", "byheart.storage.project_root", "byheart.storage.cards",
+        "byheart.agents", "byheart.agents.register", "byheart.storage", "byheart.storage.project_root", "byheart.storage.cards",
         "byheart.storage.cards.card_store", "byheart.brief", "byheart.brief.fit",
     }  # fmt: skip
     assert loaded - own <= ALLOWED, sorted(loaded - own - ALLOWED)

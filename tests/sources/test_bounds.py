@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from byheart.agents.reading import lines, stores, zstd
-from byheart.agents.reading.registry import reading
-from byheart.agents.reading.source import LineReading
+from byheart.agents.reading.passes import LineReading
 from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.sources import reading
 from byheart.domain.sessions import Caps, Found, Mark, Reading, Session, SessionSource, Speaker, Tally
 from byheart.sessions.refresh import refresh
 from byheart.text.client_text import parted

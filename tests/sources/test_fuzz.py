@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from byheart.agents.reading import source as reading_module
+from byheart.agents.reading import passes as reading_module
 from byheart.domain.sessions import Found, SessionSource, Turn
 from byheart.language import remarks
 from byheart.sessions.facts import commands, errors

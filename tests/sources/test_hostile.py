@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from byheart.agents.reading.locations import Machine
-from byheart.agents.reading.registry import FolderSource, Source, reading
+from byheart.agents.agent import every
+from byheart.agents.reading.folders import Machine
+from byheart.agents.sources import FolderSource, Source, reading
 from byheart.domain.sessions import Caps, Found, Tally
 from tests.sources.homes import NAMES, every_transcript, file_tally, home, taken
 
@@ -160,7 +161,7 @@ def measured(script: str, *arguments: str) -> tuple[dict[str, int], float]:
 
 
 READ = """
-from byheart.agents.reading.registry import reading
+from byheart.agents.sources import reading
 from byheart.domain.sessions import Caps, Found
 passed = reading(Found(agent=sys.argv[1], path=sys.argv[2], size=1, modified=1), None, Caps())
 turns = sum(1 for event in passed)
@@ -234,7 +235,7 @@ STORES = {
 
 
 def source(agent: str, place: Path) -> Source:
-    return Source(agent, Machine(home=str(place), environment={}), Caps())
+    return Source(every()[agent], Machine(home=str(place), environment={}), Caps())
 
 
 @pytest.mark.parametrize("agent", STORES)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.agents.reading.registry import AGENTS
+from byheart.agents import sources
 from byheart.interfaces.transcripts import turn_lines
 from tests.sources.homes import NAMES, every_transcript, home, taken
 
@@ -60,5 +60,7 @@ def test_transcript_reads_as_expected(name: str, tmp_path: Path, request: pytest
 
 def test_every_agent_has_a_home() -> None:
     shown = "".join((GOLDEN / f"{name}.txt").read_text(encoding="utf-8") for name in NAMES)
-    missing = [agent for agent in AGENTS if f"== {agent} " not in shown and agent not in ("generic", "kilo-code")]
+    missing = [
+        agent for agent in sources.names() if f"== {agent} " not in shown and agent not in ("generic", "kilo-code")
+    ]
     assert missing == []

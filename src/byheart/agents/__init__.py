@@ -1,1 +1,1 @@
-"""Everything that is known of each agent: where its transcripts lie and how they are read, how it is connected, its own memory."""
+"""Everything that is known of each agent: a module or folder for one, `agent.Agent` for what it says, `agent.every` for all."""

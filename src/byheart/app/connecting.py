@@ -12,10 +12,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from byheart import __version__, extensions
+from byheart.agents import register
+from byheart.agents.agent import connectable
 from byheart.agents.installing.connections import Connections
-from byheart.agents.recipes.agents import RECIPES
 from byheart.domain.errors import BadInput
-from byheart.domain.installing import AgentStatus, Around, Installed, Kind
+from byheart.domain.installing import AgentStatus, Installed, Kind, Target
 from byheart.storage.cards import lease
 from byheart.storage.files.disk import DiskFiles
 
@@ -34,7 +35,7 @@ _LARGEST = 64_000_000
 
 def names() -> tuple[str, ...]:
     """Every agent that can be connected."""
-    return tuple(RECIPES)
+    return tuple(connectable())
 
 
 def launcher() -> tuple[str, ...]:
@@ -45,26 +46,27 @@ def launcher() -> tuple[str, ...]:
 
 def plugin(opened: Opened, around: Surroundings, agent: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """An agent's plugin as files by path, and the commands that add it."""
-    from byheart.agents.recipes.plugins import HOW, PLUGINS
-
-    if agent not in PLUGINS:
-        raise BadInput(f"there is no plugin for {agent!r}; there are {', '.join(PLUGINS)}")
-    return PLUGINS[agent](_place(opened, around, None), extensions.text), HOW[agent]
+    plugins = {name: known for name, known in connectable().items() if known.plugin}
+    known = plugins.get(agent)
+    if known is None or known.plugin is None:
+        raise BadInput(f"there is no plugin for {agent!r}; there are {', '.join(plugins)}")
+    return known.plugin(_target(opened, around, None), extensions.text), known.plugin_commands
 
 
 def recipe(opened: Opened, around: Surroundings, agent: str, project: str | None) -> Recipe:
     """How an agent is connected here."""
-    if agent not in RECIPES:
-        raise BadInput(f"{agent!r} is no agent that byheart knows; there are {', '.join(RECIPES)}")
-    return RECIPES[agent](_place(opened, around, project), extensions.text)
+    known = connectable().get(agent)
+    if known is None or known.recipe is None:
+        raise BadInput(f"{agent!r} is no agent that byheart knows; there are {', '.join(names())}")
+    return known.recipe(_target(opened, around, project), extensions.text)
 
 
-def _place(opened: Opened, around: Surroundings, project: str | None) -> Around:
+def _target(opened: Opened, around: Surroundings, project: str | None) -> Target:
     """Where agents' files lie, and how byheart is called from there."""
     home = around.environment.get("HOME") or os.path.expanduser("~")
     chosen = around.environment.get("BYHEART_HOME")
     settings = opened.config.brief
-    return Around(
+    return Target(
         home=home,
         environment=dict(around.environment),
         command=launcher(),
@@ -92,7 +94,7 @@ def _prune(folder: str) -> None:
 
 def here(opened: Opened, around: Surroundings) -> list[str]:
     """The agents that are on this machine: their program is, or their folder."""
-    return [name for name in RECIPES if _is_here(recipe(opened, around, name, None), around)]
+    return [name for name in names() if _is_here(recipe(opened, around, name, None), around)]
 
 
 def _is_here(found: Recipe, around: Surroundings) -> bool:
@@ -116,15 +118,14 @@ def install(
     if dry:
         return known.planned(found, scope_of(project))
     notes: list[str] = []
-    if found.after == "codex-trust":
-        from byheart.agents import codex_trust
-
-        notes = [codex_trust.BY_HAND]
+    with_trust = connectable()[agent].trust
+    if with_trust:
+        notes = [connectable()[agent].trust_by_hand]
         hooks = next(
             (each for each in known.planned(found, scope_of(project)).changes if each.path.endswith("hooks.json")), None
         )
         if trust and hooks is not None and hooks.after is not None:
-            found, notes = codex_trust.with_trust(found, hooks.after, os.path.realpath(hooks.path), around.environment)
+            found, notes = with_trust(found, hooks.after, os.path.realpath(hooks.path), dict(around.environment))
     with _alone(opened.home):
         done = known.connect(found, scope_of(project))
     done.notes += notes
@@ -154,7 +155,7 @@ def statuses(
     known = connections(opened.home)
     record = known.record()
     found = []
-    for name in chosen or RECIPES:
+    for name in chosen or names():
         own = recipe(opened, around, name, None)
         scopes = tuple(each["scope"] for each in record.values() if each["agent"] == name)
         problems = []
@@ -247,9 +248,7 @@ def _server(around: Surroundings, words: list[str] | None) -> str:
 
 def _hook(around: Surroundings, client: str, words: list[str] | None) -> tuple[str, str]:
     """What the hook at a session's start would tell, and what is wrong with it."""
-    from byheart.agents.envelopes import CLIENTS
-
-    if client not in CLIENTS:
+    if client not in register.CLIENTS:
         return "none needed", ""
     given = json.dumps({"cwd": around.folder, "hook_event_name": "SessionStart"}).encode()
     command = words or [*launcher(), "hook", "session-start", "--client", client]

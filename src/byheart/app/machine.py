@@ -72,8 +72,8 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
     for who wants something forgotten."""
     from functools import cache
 
-    from byheart.agents.reading.locations import Machine
-    from byheart.agents.reading.registry import sources
+    from byheart.agents.reading.folders import Machine
+    from byheart.agents.sources import sources
     from byheart.sessions.forgotten_sessions import Discreet, Seen, everything_forgotten, forgotten, without_forgotten
     from byheart.sessions.refresh import Shelf
     from byheart.sessions.sessions import Sessions
@@ -147,7 +147,8 @@ def learning(
     opened: Opened, around: Surroundings, every: Sessions | None = None, *, even_off: bool = False
 ) -> Learning:
     """Learning of all projects. Raises Unwanted while memory is switched off, but for who wants something forgotten."""
-    from byheart.agents.reading import clearing
+    from byheart.agents.reading.folders import Machine
+    from byheart.agents.sources import cleared_after, is_gone
     from byheart.brief import collect
     from byheart.learning.learning import Learning
     from byheart.storage.queue.sqlite import SqliteQueue
@@ -161,8 +162,8 @@ def learning(
         queue,
         config.learning,
         lambda name: config.origins[f"learning.{name}"] != "default",
-        lambda path: trusted.is_withdrawn(around, path) or clearing.is_gone(path),
-        lambda agent: clearing.cleared_after(agent, around.environment, around.expanded("~")),
+        lambda path: trusted.is_withdrawn(around, path) or is_gone(path),
+        lambda agent: cleared_after(agent, Machine(around.expanded("~"), around.environment)),
         collect.shown,
         lambda count: _crew(around, count),
         models(around, config, opened.home),
@@ -447,6 +448,6 @@ def project_id(opened: Opened, folder: str) -> str:
 
 def agents() -> tuple[str, ...]:
     """The names of all agents whose sessions can be read."""
-    from byheart.agents.reading.registry import AGENTS
+    from byheart.agents import sources
 
-    return AGENTS
+    return sources.names()

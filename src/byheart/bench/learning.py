@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from byheart.agents.reading.registry import FolderSource
+from byheart.agents.sources import FolderSource
 from byheart.domain.errors import BadInput
 from byheart.domain.sessions import Caps, Which
 from byheart.language import lasting

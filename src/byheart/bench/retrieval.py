@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from byheart.agents.reading.registry import FolderSource
+from byheart.agents.sources import FolderSource
 from byheart.bench.peers import PEERS, Peer, documents
 from byheart.bench.sets import Asked, Corpus, Given, agent_sessions, locomo, longmemeval
 from byheart.domain.errors import BadInput

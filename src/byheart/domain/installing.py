@@ -34,18 +34,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """All that connects one agent. `after` names a step that a file alone does not do."""
+    """All that connects one agent."""
 
     agent: str
     pieces: tuple[Piece, ...]
     folders: tuple[str, ...]
     programs: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class Target:
     """Where an agent's files lie, and how byheart is called from there."""
 
     home: str

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from byheart.agents import envelopes
+from byheart.agents import register
 from byheart.brief import fit
 from byheart.storage.cards import card_store
 
@@ -40,7 +40,7 @@ class Call:
     @property
     def cwd(self) -> str:
         """The folder that the session is in."""
-        named = envelopes.words(self.told, "cwd", "workspace", "directory")
+        named = register.words(self.told, "cwd", "workspace", "directory")
         roots = self.told.get("workspace_roots")
         if not named and isinstance(roots, list) and roots and isinstance(roots[0], str):
             named = roots[0]
@@ -49,7 +49,7 @@ class Call:
     @property
     def session(self) -> str:
         """The session's id, as the agent names it."""
-        return envelopes.words(self.told, "session_id", "sessionId", "conversation_id", "thread-id", "thread_id")
+        return register.words(self.told, "session_id", "sessionId", "conversation_id", "thread-id", "thread_id")
 
 
 def main(arguments: list[str]) -> int:
@@ -59,8 +59,8 @@ def main(arguments: list[str]) -> int:
         return 0
     client = _after(arguments, "--client") or "text"
     event = arguments[0] if arguments else ""
-    if event not in envelopes.EVENTS or client not in envelopes.CLIENTS:
-        known = f"events: {', '.join(envelopes.EVENTS)}; clients: {', '.join(envelopes.CLIENTS)}"
+    if event not in register.EVENTS or client not in register.CLIENTS:
+        known = f"events: {', '.join(register.EVENTS)}; clients: {', '.join(register.CLIENTS)}"
         sys.stderr.write(f"byheart: a hook is called as byheart hook EVENT --client NAME; {known}\n")
         return 2
     room = _after(arguments, "--tokens")
@@ -70,9 +70,9 @@ def main(arguments: list[str]) -> int:
         text = _answer(Call(event, client, told, dict(os.environ), int(room) if room.isdecimal() else 0))
     except Exception:  # noqa: BLE001 - a hook must never stop a session
         # What went wrong may quote a file that came with a clone, so nothing of it is told to a model.
-        text = BROKEN if event == envelopes.START else ""
+        text = BROKEN if event == register.START else ""
     if text:
-        wrapped = envelopes.envelope(client, event, told, text)
+        wrapped = register.envelope(client, event, told, text)
         out = wrapped if isinstance(wrapped, str) else json.dumps(wrapped)
         try:
             _print(out.encode("utf-8", "replace"))
@@ -137,9 +137,9 @@ def _heard() -> bytes:
 def _answer(call: Call) -> str:
     if not call.home:
         return ""
-    if call.event == envelopes.START:
+    if call.event == register.START:
         return start(call)
-    if call.event in (envelopes.PROMPT, envelopes.TOOL):
+    if call.event in (register.PROMPT, register.TOOL):
         from byheart.interfaces.hooks import rebuild
 
         return rebuild.during(call)
@@ -173,7 +173,7 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
         for section in card["sections"]
     ]
     most = call.room or settings["tokens"]
-    room = settings["characters"] if envelopes.is_narrow(call.client) and not call.room else most * 4
+    room = settings["characters"] if register.is_narrow(call.client) and not call.room else most * 4
     is_partial = any(section["notes"] for section in sections)
     notes = [*([_BEFORE] if late else []), *card["notices"], *([fit.PARTLY] if is_partial else [])]
     used = sum(len(note) + 1 for note in notes)
@@ -236,7 +236,7 @@ def _is_fresh(card: dict[str, Any], environment: dict[str, str]) -> bool:
 
 def noted(call: Call) -> None:
     """Note that a session ended, pauses or is about to be cut short; somebody will learn from it."""
-    path = envelopes.words(call.told, "transcript_path", "transcriptPath")
+    path = register.words(call.told, "transcript_path", "transcriptPath")
     told = {
         "event": call.event,
         "client": call.client,
@@ -252,7 +252,7 @@ def noted(call: Call) -> None:
         told = {name: rebuild.clean(value) if isinstance(value, str) else value for name, value in told.items()}
     card_store.note(call.home, told)
     card = card_store.read(call.home, card_store.folder_of(call.cwd))
-    if call.event != envelopes.STOP:
+    if call.event != register.STOP:
         learn_now(call, card, at_once=True)
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from byheart.agents import envelopes
+from byheart.agents import register
 from byheart.domain.errors import ByheartError
 from byheart.interfaces.hooks import spawning
 from byheart.storage.cards import card_store
@@ -90,18 +90,18 @@ def during(call: Call) -> str:
     """What fits a prompt, or what a tool is about to touch, very well; empty for anything less."""
     folder = card_store.folder_of(call.cwd)
     old = card_store.read(call.home, folder)
-    if old is not None and not old["settings"]["on_prompt" if call.event == envelopes.PROMPT else "on_tool"]:
+    if old is not None and not old["settings"]["on_prompt" if call.event == register.PROMPT else "on_tool"]:
         return ""
     try:
         with within(_seconds(old, call.environment)):
             opened, _ = _opened(call, folder)
             settings = opened.config.brief
-            if not (settings.on_prompt if call.event == envelopes.PROMPT else settings.on_tool):
+            if not (settings.on_prompt if call.event == register.PROMPT else settings.on_tool):
                 return ""
             from byheart.brief import on_prompt
 
-            if call.event == envelopes.PROMPT:
-                lines = on_prompt.of_prompt(opened.memory.desk, envelopes.words(call.told, "prompt", "initialPrompt"))
+            if call.event == register.PROMPT:
+                lines = on_prompt.of_prompt(opened.memory.desk, register.words(call.told, "prompt", "initialPrompt"))
             else:
                 lines = on_prompt.of_tool(opened.memory.desk, opened.project.folder, _tool(call.told))
     except Late:
@@ -129,7 +129,7 @@ def _tool(told: dict[str, Any]) -> str:
             given = json.loads(given)
         except ValueError:
             return ""
-    return envelopes.words(given, "command", "cmd", "file_path", "filePath", "path") if isinstance(given, dict) else ""
+    return register.words(given, "command", "cmd", "file_path", "filePath", "path") if isinstance(given, dict) else ""
 
 
 def learns(call: Call) -> bool:

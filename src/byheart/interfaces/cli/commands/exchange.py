@@ -90,10 +90,10 @@ def _taken_over(opened: Opened, names: tuple[str, ...], *, dry_run: bool, as_obj
 
     around = common.surroundings()
     home = around.environment.get("HOME") or os.path.expanduser("~")
-    known = {shelf.agent for shelf in own_memories.shelves(home, opened.project.folder, dict(around.environment))}
+    known = own_memories.names()
     for name in names:
         if name not in known:
-            raise BadInput(f"{name!r} keeps no memory that byheart reads; there are {', '.join(sorted(known))}")
+            raise BadInput(f"{name!r} keeps no memory that byheart reads; there are {', '.join(known)}")
     found = own_memories.take_over(opened.memory.desk, home, dict(around.environment), names, dry_run=dry_run)
     if as_object:
         common.put(found)

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from byheart.agents.agent import Agent
 from byheart.agents.reading import lines
+from byheart.agents.reading.folders import Machine, file_of
 from byheart.agents.reading.turn_builder import Scribe
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Tally, Touch
 from byheart.text.slugs import short_digest
 
-AGENT = "aider"
+NAME = "aider"
 # What a single message may hold; more than anybody reads.
 LONGEST = 1_000_000
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
@@ -44,7 +46,7 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             began = started.group(1)
             seen[began] = seen.get(began, 0) + 1
             own = f"aider-{began.replace(' ', 'T').replace(':', '')}-{short_digest(folder, began, str(seen[began]))}"
-            scribe = Scribe(Session(id=own, agent=AGENT, path=found.path, cwd=folder))
+            scribe = Scribe(Session(id=own, agent=NAME, path=found.path, cwd=folder))
             # The file is written in the machine's own time.
             scribe.seen(_local(began))
             mode, gathered, last = "", [], [""]
@@ -120,3 +122,21 @@ def _did(scribe: Scribe, tool: str, given: dict[str, Any], touches: tuple[Touch,
     call = f"call-{scribe.number}"
     scribe.call(call, tool, given, None)
     scribe.answer(call, None, None, touches=touches)
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """A history file in each repository, or where AIDER_CHAT_HISTORY_FILE says."""
+    chosen = machine.environment.get("AIDER_CHAT_HISTORY_FILE", "")
+    paths = [os.path.expanduser(chosen)] if os.path.isabs(chosen) else []
+    paths += [os.path.join(folder, chosen or ".aider.chat.history.md") for folder in machine.projects]
+    for path in dict.fromkeys(paths):
+        if os.path.isfile(path) and (found := file_of("aider", path)):
+            yield found
+
+
+def is_prose(head: str, path: str) -> bool:
+    """Whether a Markdown file is a chat history."""
+    return path.endswith(".md") and "# aider chat started at " in head
+
+
+AGENTS = (Agent(name=NAME, transcripts=transcripts, document=read, is_prose=is_prose),)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+from byheart.agents.agent import Agent
 from byheart.agents.reading import lines, tools
+from byheart.agents.reading.folders import Machine, file_of, files_in, names_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import Scribe, counted
 from byheart.agents.reading.values import blocks_of, flat, listing, mapping, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
-AGENT = "cline"
+NAME = "cline"
 _TOOLS = (
     "execute_command read_file write_to_file replace_in_file apply_diff search_and_replace insert_content search_files "
     "list_files list_code_definition_names ask_followup_question attempt_completion plan_mode_respond use_mcp_tool "
@@ -199,3 +202,45 @@ def _fields(body: str) -> dict[str, str]:
         found[name] = body[opened.end() : end].strip("\n")
         position = end + len(name) + 3
     return found
+
+
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
+_EXTENSIONS = {"saoudrizwan.claude-dev": NAME, "rooveterinaryinc.roo-cline": "roo", "kilocode.kilo-code": "kilo-code"}
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """The CLI's sessions, and the task folders of the editor extensions."""
+    own = os.path.join(machine.variable("CLINE_DIR", ".cline"), "data")
+    for name in names_in(os.path.join(own, "sessions")):
+        yield from files_in("cline", os.path.join(own, "sessions", name), ".messages.json", depth=1)
+    yield from _tasks("cline", own)
+    bases = [os.path.join(machine.home, server, "data") for server in _SERVERS]
+    settings = "Library/Application Support" if sys.platform == "darwin" else ".config"
+    bases += [os.path.join(machine.variable("XDG_CONFIG_HOME", settings), editor) for editor in _EDITORS]
+    for base in bases:
+        for extension, agent in _EXTENSIONS.items():
+            yield from _tasks(agent, os.path.join(base, "User", "globalStorage", extension))
+
+
+def _tasks(agent: str, folder: str) -> Iterator[Found]:
+    for name in names_in(os.path.join(folder, "tasks")):
+        path = os.path.join(folder, "tasks", name, "api_conversation_history.json")
+        if os.path.isfile(path) and (found := file_of(agent, path)):
+            yield found
+
+
+def is_document(value: Any, path: str) -> bool:
+    """Whether a document is a list of messages, or one of the CLI's."""
+    name = os.path.basename(path)
+    if isinstance(value, list):
+        return bool(value) and "role" in mapping(value[0]) and name != "ui_messages.json"
+    return "messages" in mapping(value) and name.endswith(".messages.json")
+
+
+# The folders of three extensions are listed together; a session is filed under its own.
+AGENTS = (
+    Agent(name=NAME, transcripts=transcripts, document=read, is_document=is_document),
+    Agent(name="roo", document=read),
+    Agent(name="kilo-code", document=read),
+)

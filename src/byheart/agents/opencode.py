@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
+from byheart.agents.agent import Agent, Texts
+from byheart.agents.installing.parts import COMMAND, TOOLS, member, own_file, script, with_command
 from byheart.agents.reading import lines, stores
+from byheart.agents.reading.folders import Machine, names_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import Scribe, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
+from byheart.domain.installing import Recipe, Target
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
-AGENT = "opencode"
+NAME = "opencode"
 _QUIET = frozenset("step-start step-finish snapshot patch agent retry reasoning file subtask".split())
 _NEEDED = {"session", "message", "part"}
 Message = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -256,3 +261,59 @@ def _tool(scribe: Scribe, part: dict[str, Any], at: Any) -> None:
         failed=status == "error",
         touches=(Touch(edited, How.EDIT),) if edited else (),
     )
+
+
+def transcripts(machine: Machine, name: str = NAME) -> Iterator[Found]:
+    """The store in the data folder, and the JSON trees of earlier versions where there is no store."""
+    base = os.path.join(machine.data, name)
+    there = [each for each in names_in(base) if each.endswith(".db") and each.startswith(name)]
+    for each in there:
+        yield from in_store(os.path.join(base, each), name)
+    if not there:
+        yield from in_folder(os.path.join(base, "storage"), name)
+        for project in names_in(os.path.join(base, "project")):
+            yield from in_folder(os.path.join(base, "project", project, "storage"), name)
+
+
+def is_document(value: Any, path: str) -> bool:
+    """Whether a document is an exported session, or one of a JSON tree."""
+    keys, name = set(mapping(value)), os.path.basename(path)
+    in_tree = "session" in path.split(os.sep) and name.startswith("ses_")
+    return {"info", "messages"} <= keys or (in_tree and bool({"projectID", "directory"} & keys))
+
+
+def stored(path: str) -> Iterator[Found]:
+    """The sessions of a store of either."""
+    return in_store(path, "kilo" if "kilo" in os.path.basename(path) else NAME)
+
+
+def recipe(target: Target, texts: Texts) -> Recipe:
+    """opencode: a plugin of ours, and MCP in its config."""
+    folder = os.path.join(target.environment.get("XDG_CONFIG_HOME") or os.path.join(target.home, ".config"), "opencode")
+    place = f"{target.project}/.opencode" if target.project else folder
+    top = target.project or folder
+    config = next((path for name in ("opencode.jsonc", "opencode.json") if os.path.exists(path := f"{top}/{name}")), f"{top}/opencode.json")  # fmt: skip
+    entry: dict[str, Any] = {"type": "local", "command": [*target.command, "mcp"], "enabled": True}
+    if target.variables:
+        entry["environment"] = dict(target.variables)
+    pieces = [
+        own_file(f"{place}/plugin/byheart.js", script(texts("opencode.js"), target), "tells a session what memory holds, and learns when it pauses"),
+        member(config, ("mcp", "byheart"), entry, TOOLS),
+        own_file(f"{place}/command/memory.md", with_command(texts("command.md"), target), COMMAND),
+    ]  # fmt: skip
+    return Recipe(agent="opencode", pieces=tuple(pieces), folders=(folder, os.path.join(target.home, ".local/share/opencode")), programs=("opencode",))  # fmt: skip
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        transcripts=transcripts,
+        document=from_folder,
+        store=from_store,
+        stored=stored,
+        is_document=is_document,
+        recipe=recipe,
+    ),
+    # The same layout under another name.
+    Agent(name="kilo", transcripts=partial(transcripts, name="kilo"), document=from_folder, store=from_store),
+)

@@ -7,12 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from byheart.agents.agent import Agent, Texts
+from byheart.agents.installing.parts import TOOLS, element, hook_line, member, server, wanted
 from byheart.agents.reading import lines
+from byheart.agents.reading.folders import Machine, files_in, names_in
 from byheart.agents.reading.turn_builder import Scribe
 from byheart.agents.reading.values import blocks_of, flat, mapping, named_uuid, string, when
+from byheart.domain.installing import Piece, Recipe, Target
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
+from byheart.domain.values import replace
 
-AGENT = "cursor"
+NAME = "cursor"
 _WRAPPERS = ("user_query",)
 _CALLS = frozenset({"tool_use", "tool_call", "tool-call"})
 _RESULTS = frozenset({"tool_result", "tool-result"})
@@ -24,7 +29,7 @@ def _session(found: Found) -> Session:
     stem = os.path.splitext(os.path.basename(found.path))[0]
     folder = os.path.dirname(found.path)
     parent = os.path.basename(os.path.dirname(folder)) if os.path.basename(folder) == "subagents" else None
-    return Session(id=named_uuid(stem) or stem, agent=AGENT, path=found.path, parent=parent, cwd=_cwd(found.path))
+    return Session(id=named_uuid(stem) or stem, agent=NAME, path=found.path, parent=parent, cwd=_cwd(found.path))
 
 
 class CursorReader:
@@ -160,3 +165,52 @@ def _cwd(path: str) -> str | None:
 
 def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.cursor/projects/*/agent-transcripts."""
+    base = os.path.join(machine.home, ".cursor", "projects")
+    for name in names_in(base):
+        yield from files_in("cursor", os.path.join(base, name, "agent-transcripts"), ".jsonl", ".txt")
+
+
+def is_line(value: dict[str, Any], path: str) -> bool:
+    """Whether a line has a role beside its message."""
+    del path
+    return "role" in value and "content" in mapping(value.get("message"))
+
+
+def is_prose(head: str, path: str) -> bool:
+    """Whether a plain text lies where the oldest transcripts do."""
+    del head
+    return path.endswith(".txt") and "agent-transcripts" in path
+
+
+def recipe(target: Target, texts: Texts) -> Recipe:
+    """Cursor: hooks.json and mcp.json."""
+    del texts
+    folder = os.path.join(target.home, ".cursor")
+    place = f"{target.project}/.cursor" if target.project else folder
+    events = wanted(target, {"session-start": "sessionStart", "pre-compact": "preCompact", "session-end": "sessionEnd"})
+    version = replace(member(f"{place}/hooks.json", ("version",), 1, "the version of the file"), keeps=True)
+    hooks: list[Piece] = [version]
+    hooks += [
+        element(f"{place}/hooks.json", ("hooks", theirs), {"command": hook_line(target, ours, "cursor")}, "tells a session what memory holds, or learns from it")
+        for ours, theirs in events.items()
+    ]  # fmt: skip
+    pieces = [*hooks, member(f"{place}/mcp.json", ("mcpServers", "byheart"), server(target), TOOLS)]
+    note = "Cursor's hooks follow its documentation; they were not tried with Cursor itself"
+    return Recipe(agent="cursor", pieces=tuple(pieces), folders=(folder,), programs=("cursor", "cursor-agent"), notes=(note,))  # fmt: skip
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        transcripts=transcripts,
+        lines=CursorReader,
+        document=plain,
+        is_line=is_line,
+        is_prose=is_prose,
+        recipe=recipe,
+    ),
+)

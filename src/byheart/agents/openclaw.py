@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from byheart.agents.reading import lines, stores
+from byheart.agents.agent import Agent, MemoryFolder, Texts
+from byheart.agents.installing.parts import SKILL, TOOLS, base, block, member, own_file, server, with_command
+from byheart.agents.reading import lines, memory_files, stores
+from byheart.agents.reading.entry_tree import PiReader, is_entry_of
+from byheart.agents.reading.folders import Machine, files_in, names_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import counted
 from byheart.agents.reading.values import string, when
 from byheart.agents.reading.zstd import inflated
-from byheart.agents.transcripts.pi import PiReader
+from byheart.domain.installing import Recipe, Target
+from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Tally
 
-AGENT = "openclaw"
+NAME = "openclaw"
 
 
 def in_store(path: str) -> Iterator[Found]:
@@ -27,12 +33,12 @@ def in_store(path: str) -> Iterator[Found]:
             query = "SELECT session_id, count(*), max(created_at) FROM transcript_events GROUP BY session_id"
             for own, events, newest in store.execute(query):
                 yield Found(
-                    agent=AGENT, path=path, part=str(own), size=stores.whole(events), modified=stores.whole(newest)
+                    agent=NAME, path=path, part=str(own), size=stores.whole(events), modified=stores.whole(newest)
                 )
     except Broken:
         with contextlib.suppress(OSError):
             status = os.stat(path)
-            yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+            yield Found(agent=NAME, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
@@ -40,7 +46,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     with stores.opened(found.path) as store:
         if "transcript_events" not in stores.tables(store) or not found.part:
             raise Broken(stores.CORRUPT)
-        reader = PiReader(found, AGENT)
+        reader = PiReader(found, NAME)
         packed = ", event_zstd" if "event_zstd" in stores.columns(store, "transcript_events") else ", NULL"
         query = f"SELECT event_json{packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
         for plain, blob in stores.rows(store, query, found.part, most=caps.rows):
@@ -89,3 +95,50 @@ def _window(store: Any, reader: PiReader, session: str) -> None:
         closed=True if known.get("status") in ("done", "failed", "killed", "timeout") else None,
     )
     reader.scribe.seen(when(known.get("started_at")))
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.openclaw/agents/*: a store, or JSON lines in versions before it."""
+    agents = os.path.join(machine.variable("OPENCLAW_STATE_DIR", ".openclaw"), "agents")
+    for name in names_in(agents):
+        store = os.path.join(agents, name, "agent", "openclaw-agent.sqlite")
+        if os.path.isfile(store):
+            yield from in_store(store)
+        yield from files_in("openclaw", os.path.join(agents, name, "sessions"), ".jsonl")
+
+
+def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
+    """MEMORY.md and USER.md of its workspace."""
+    del folder
+    home = machine.environment.get("OPENCLAW_STATE_DIR") or os.path.join(machine.home, ".openclaw")
+    names = r"(?:MEMORY|USER)\.md"
+    return [MemoryFolder(scope=Scope.GLOBAL, folder=f"{home}/workspace", names=names, read=memory_files.prose)]
+
+
+def recipe(target: Target, texts: Texts) -> Recipe:
+    """OpenClaw: MCP in its config, a skill, and a block in its workspace that has it look at memory first."""
+    folder = base(target, "OPENCLAW_STATE_DIR", ".openclaw")
+    # It reads the same folder whichever project it works in.
+    if target.project:
+        note = "it is connected for all projects alone: byheart install openclaw"
+        return Recipe(agent="openclaw", pieces=(), folders=(folder,), programs=("openclaw",), notes=(note,))
+    pieces = [
+        member(f"{folder}/openclaw.json", ("mcp", "servers", "byheart"), server(target), TOOLS),
+        own_file(f"{folder}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
+        block(f"{folder}/workspace/AGENTS.md", texts("guide.md").strip(), SKILL),
+    ]
+    return Recipe(agent="openclaw", pieces=tuple(pieces), folders=(folder,), programs=("openclaw",))
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        transcripts=transcripts,
+        lines=partial(PiReader, agent=NAME),
+        store=from_store,
+        stored=in_store,
+        is_line=partial(is_entry_of, NAME),
+        recipe=recipe,
+        memories=memories,
+    ),
+)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from byheart.agents.agent import Agent
+from byheart.agents.reading.chat import chat_message
 from byheart.agents.reading.turn_builder import Scribe
 from byheart.agents.reading.values import flat, mapping, number, string, when
-from byheart.agents.transcripts.copilot import chat_message
 from byheart.domain.sessions import Found, Session, Speaker
 
-AGENT = "generic"
+NAME = "generic"
 _NAMES = {"human": "user", "ai": "assistant", "model": "assistant", "agent": "assistant", "function": "tool"}
 _FACTS = ("id", "version", "cwd", "branch", "commit", "remote", "parent", "title", "model", "memory_mode")
 
@@ -20,7 +21,7 @@ class GenericReader:
 
     def __init__(self, found: Found) -> None:
         stem = os.path.basename(found.path).rsplit(".", 1)[0]
-        self.scribe = Scribe(Session(id=stem, agent=AGENT, path=found.path))
+        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path))
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
@@ -74,3 +75,12 @@ class GenericReader:
         """Go on from there."""
         self.scribe.know(agent=state["agent"])
         self.scribe.restore(state["scribe"])
+
+
+def is_line(value: dict[str, Any], path: str) -> bool:
+    """Whether a line has a role, or says what session it is of."""
+    del path
+    return "role" in value or isinstance(value.get("session"), dict)
+
+
+AGENTS = (Agent(name=NAME, lines=GenericReader, is_line=is_line),)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from typing import Any
 
+from byheart.agents.agent import Agent, MemoryFolder, Texts
+from byheart.agents.installing.parts import SKILL, TOOLS, grouped_hooks, member, own_file, server, wanted, with_command
+from byheart.agents.reading import memory_files
+from byheart.agents.reading.folders import Machine, files_in, names_in
 from byheart.agents.reading.turn_builder import Scribe
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
+from byheart.domain.installing import Recipe, Target
+from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session, Speaker
 
-AGENT = "qwen"
+NAME = "qwen"
 
 
 class QwenReader:
@@ -20,7 +28,7 @@ class QwenReader:
         folder = os.path.dirname(found.path)
         nested = os.path.basename(os.path.dirname(folder)) == "subagents"
         parent = os.path.basename(folder) if nested else None
-        self.scribe = Scribe(Session(id=stem, agent=AGENT, path=found.path, parent=parent))
+        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path, parent=parent))
         self._side = stem if nested else None
 
     def line(self, value: dict[str, Any]) -> str | None:
@@ -89,3 +97,57 @@ class QwenReader:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
         self.scribe.restore(state["scribe"])
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.qwen/projects/*/chats, and sub-agents beside them."""
+    base = os.path.join(machine.home, ".qwen", "projects")
+    for name in names_in(base):
+        for folder in ("chats", "subagents"):
+            yield from files_in("qwen", os.path.join(base, name, folder), ".jsonl")
+
+
+def is_line(value: dict[str, Any], path: str) -> bool:
+    """Whether Qwen wrote a line: as Claude Code's, with parts or with who said it."""
+    del path
+    if value.get("type") not in ("user", "assistant", "tool_result", "system"):
+        return False
+    return "parts" in mapping(value.get("message")) or "provenance" in value
+
+
+def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
+    """A file a topic, for all projects and for this one."""
+    topics = r"(?!MEMORY\.md).*\.md"
+    here = f"{machine.home}/.qwen/projects/{re.sub('[^A-Za-z0-9]', '-', folder)}/memory"
+    return [
+        MemoryFolder(
+            scope=Scope.GLOBAL, folder=f"{machine.home}/.qwen/memories", names=topics, read=memory_files.topic
+        ),
+        MemoryFolder(scope=Scope.LOCAL, folder=here, names=topics, read=memory_files.topic),
+    ]
+
+
+def recipe(target: Target, texts: Texts) -> Recipe:
+    """Qwen Code: settings in the shape of Claude Code's hooks and Gemini's servers."""
+    folder = os.path.join(target.home, ".qwen")
+    place = f"{target.project}/.qwen" if target.project else folder
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "stop": "Stop", "session-end": "SessionEnd"})  # fmt: skip
+    pieces = [
+        *grouped_hooks(target, f"{place}/settings.json", "qwen-code", events, seconds=10_000),
+        member(f"{place}/settings.json", ("mcpServers", "byheart"), server(target), TOOLS),
+        own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
+    ]
+    return Recipe(agent="qwen-code", pieces=tuple(pieces), folders=(folder,), programs=("qwen",))
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        client="qwen-code",
+        transcripts=transcripts,
+        lines=QwenReader,
+        is_line=is_line,
+        recipe=recipe,
+        memories=memories,
+    ),
+)

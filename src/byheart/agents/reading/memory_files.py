@@ -19,7 +19,6 @@ _NOTE = re.compile(r"\s*<!--.*?-->\s*", re.DOTALL)
 _CONTEXT = re.compile(r"\s*_\(context: (.*?)\)_\s*$")
 _LINK = re.compile(r"\[\[([^\]]+)\]\]|\[([^\]]+)\]\([^)]+\)")
 _CATEGORIES = {"user": USER_PREFERENCE, "feedback": USER_PREFERENCE, "project": NOTE, "reference": NOTE}
-GEMINI_HEADING = "## Gemini Added Memories"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -195,3 +195,15 @@ def _reopened(session: Session) -> Session:
     from byheart.domain.values import replace
 
     return replace(session, closed=None)
+
+
+def is_entry_of(agent: str, value: dict[str, Any], path: str) -> bool:
+    """Whether a line is an entry of such a tree, and the path speaks for this agent."""
+    kind = value.get("type")
+    if kind == "title" and "v" in value:
+        return agent == "oh-my-pi"
+    begins = kind == "session" and "cwd" in value
+    if not begins and not ("parentId" in value and kind in ("message", "model_change", "custom")):
+        return False
+    wrote = "openclaw" if "openclaw" in path.lower() else "oh-my-pi" if f"{os.sep}.omp{os.sep}" in path else "pi"
+    return agent == wrote

@@ -6,12 +6,29 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from byheart.agents.agent import Agent, Texts
+from byheart.agents.installing.parts import (
+    HOOKS,
+    SKILL,
+    TOOLS,
+    base,
+    hook_line,
+    json_text,
+    member,
+    own_file,
+    server,
+    wanted,
+    with_command,
+)
 from byheart.agents.reading import lines
+from byheart.agents.reading.chat import chat_message
+from byheart.agents.reading.folders import Machine, files_in, is_running
 from byheart.agents.reading.turn_builder import Scribe
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, number, string, when
+from byheart.domain.installing import Recipe, Target
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
-AGENT = "copilot"
+NAME = "copilot"
 _FAMILIES = frozenset(
     """session assistant tool subagent hook system pending_messages abort command elicitation exit_plan_mode external_tool
     permission user_input skill mcp sampling model tool_search auto_mode_switch managed_settings commands capabilities
@@ -29,7 +46,7 @@ class CopilotReader:
             if name == "events.jsonl"
             else named_uuid(name) or name.removesuffix(".jsonl")
         )
-        self.scribe = Scribe(Session(id=own, agent=AGENT, path=found.path))
+        self.scribe = Scribe(Session(id=own, agent=NAME, path=found.path))
         self._starts: dict[str, int] = {}
 
     def line(self, value: dict[str, Any]) -> str | None:
@@ -153,7 +170,7 @@ def document(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     if "chatMessages" not in whole:
         raise lines.Broken("not a session")
     own = string(whole.get("sessionId")) or named_uuid(found.path) or os.path.basename(found.path)
-    scribe = Scribe(Session(id=own, agent=AGENT, path=found.path))
+    scribe = Scribe(Session(id=own, agent=NAME, path=found.path))
     at = when(whole.get("startTime"))
     scribe.seen(at)
     for message in map(mapping, listing(whole["chatMessages"])[: caps.rows]):
@@ -164,29 +181,70 @@ def document(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     yield from scribe.end()
 
 
-def chat_message(scribe: Scribe, message: dict[str, Any], at: Any) -> str | None:
-    """A message in the shape of OpenAI's chat API."""
-    role, content = message.get("role"), message.get("content")
-    if role == "user":
-        scribe.hear(flat(content), at)
-    elif role == "assistant":
-        scribe.say("assistant", Speaker.ASSISTANT, flat(content), at)
-        for each in map(mapping, listing(message.get("tool_calls"))):
-            function = mapping(each.get("function"))
-            from byheart.agents.reading.tools import arguments_of
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.copilot, or COPILOT_HOME; XDG_STATE_HOME/.copilot in early versions."""
+    folders = [machine.variable("COPILOT_HOME", ".copilot")]
+    if state := machine.environment.get("XDG_STATE_HOME", ""):
+        folders.append(os.path.join(state, ".copilot"))
+    for folder in folders:
+        yield from files_in("copilot", os.path.join(folder, "session-state"), ".jsonl", depth=1)
+        yield from files_in("copilot", os.path.join(folder, "history-session-state"), ".json", depth=0)
 
-            scribe.call(
-                string(each.get("id")) or None,
-                string(function.get("name")),
-                arguments_of(function.get("arguments")),
-                at,
-            )
-    elif role == "tool":
-        scribe.answer(
-            string(message.get("tool_call_id")) or None, flat(content), at, tool=string(message.get("name")) or "tool"
-        )
-    elif role in ("system", "developer"):
-        scribe.say(str(role), Speaker.SYSTEM, flat(content), at, synthetic="instructions")
-    else:
-        return f"message/{role}"
-    return None
+
+def is_line(value: dict[str, Any], path: str) -> bool:
+    """Whether a line is one of its events."""
+    del path
+    return "." in string(value.get("type")) and "data" in value
+
+
+def is_document(value: Any, path: str) -> bool:
+    """Whether a document is one of its older sessions."""
+    del path
+    return "chatMessages" in mapping(value)
+
+
+def is_active(machine: Machine, session: Session) -> bool:
+    """Whether a process that is running left its lock beside the session."""
+    del machine
+    try:
+        names = os.listdir(os.path.dirname(session.path))
+    except OSError:
+        return False
+    pids = [name.split(".")[1] for name in names if name.startswith("inuse.") and name.endswith(".lock")]
+    return any(is_running(int(pid)) for pid in pids if pid.isdigit() and len(pid) < 10)
+
+
+def recipe(target: Target, texts: Texts) -> Recipe:
+    """Copilot CLI: a hooks file of ours, MCP, a skill."""
+    folder = base(target, "COPILOT_HOME", ".copilot")
+    events = wanted(target, {"session-start": "sessionStart", "prompt": "userPromptSubmitted", "pre-tool": "preToolUse", "session-end": "sessionEnd"})  # fmt: skip
+    handlers: dict[str, Any] = {
+        theirs: [{"type": "command", "bash": hook_line(target, ours, "copilot-cli"), "timeoutSec": 10}]
+        for ours, theirs in events.items()
+    }
+    place = f"{target.project}/.github" if target.project else folder
+    pieces = [
+        own_file(f"{place}/hooks/byheart.json", json_text({"version": 1, "hooks": handlers}), HOOKS),
+        own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
+    ]  # fmt: skip
+    notes: tuple[str, ...] = ("the tools are for all projects alone: connect them with --user",)
+    if not target.project:
+        entry = {"type": "local", **server(target), "tools": ["*"]}
+        pieces.append(member(f"{folder}/mcp-config.json", ("mcpServers", "byheart"), entry, TOOLS))
+        notes = ()
+    return Recipe(agent="copilot-cli", pieces=tuple(pieces), folders=(folder,), programs=("copilot",), notes=notes)
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        client="copilot-cli",
+        transcripts=transcripts,
+        lines=CopilotReader,
+        document=document,
+        is_line=is_line,
+        is_document=is_document,
+        is_active=is_active,
+        recipe=recipe,
+    ),
+)

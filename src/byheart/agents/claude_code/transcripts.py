@@ -13,7 +13,7 @@ from byheart.agents.reading.values import flat, listing, mapping, named_uuid, st
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
 from byheart.text.slugs import short_digest
 
-AGENT = "claude-code"
+NAME = "claude-code"
 # Known, and nothing a session is evidence for: the client's own bookkeeping.
 _QUIET = frozenset(
     """file-history-snapshot file-history-delta last-prompt mode permission-mode pr-link worktree-state frame-link bridge-session
@@ -96,8 +96,8 @@ def session_of(found: Found) -> Session:
     folder = os.path.dirname(found.path)
     if os.path.basename(folder) == "subagents" or (stem.startswith("agent-") and len(stem) < 40):
         owner = os.path.basename(os.path.dirname(folder)) if os.path.basename(folder) == "subagents" else None
-        return Session(id=stem, agent=AGENT, path=found.path, parent=owner)
-    return Session(id=named_uuid(stem) or stem, agent=AGENT, path=found.path)
+        return Session(id=stem, agent=NAME, path=found.path, parent=owner)
+    return Session(id=named_uuid(stem) or stem, agent=NAME, path=found.path)
 
 
 class ClaudeReader:

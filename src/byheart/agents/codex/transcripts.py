@@ -15,7 +15,7 @@ from byheart.agents.reading.values import flat, listing, mapping, named_uuid, nu
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 from byheart.text.slugs import short_digest
 
-AGENT = "codex"
+NAME = "codex"
 _EVENTS = frozenset(
     """token_count task_started turn_started task_complete turn_complete turn_aborted thread_settings_applied
     thread_goal_updated agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break web_search_begin
@@ -78,7 +78,7 @@ class CodexReader:
 
     def __init__(self, found: Found) -> None:
         name = os.path.basename(found.path)
-        self.scribe = Scribe(Session(id=named_uuid(name) or name.split(".")[0], agent=AGENT, path=found.path))
+        self.scribe = Scribe(Session(id=named_uuid(name) or name.split(".")[0], agent=NAME, path=found.path))
         self._is_first = True
         self._lines = 0
         self._copying: datetime | None = None

@@ -1,10 +1,31 @@
-"""How each agent wants to be told something by a hook. Nothing here imports anything."""
+"""Which agents there are, and how each takes a text from a hook. The hook loads this, so it imports nothing."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+# The modules of this package that know agents: each has `AGENTS`. A file that two of them would take is the earlier one's.
+MODULES = (
+    "claude_code",
+    "codex",
+    "pi",
+    "openclaw",
+    "gemini",
+    "opencode",
+    "copilot",
+    "qwen",
+    "cursor",
+    "vscode",
+    "aider",
+    "goose",
+    "cline",
+    "specstory",
+    "trajectories",
+    "hermes",
+    "generic",
+)
 
 START, PROMPT, TOOL, COMPACT, STOP, END = "session-start", "prompt", "pre-tool", "pre-compact", "stop", "session-end"
 EVENTS = (START, PROMPT, TOOL, COMPACT, STOP, END)

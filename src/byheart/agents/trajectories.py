@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from byheart.agents.agent import Agent
 from byheart.agents.reading import lines, tools
+from byheart.agents.reading.chat import chat_message
+from byheart.agents.reading.folders import Machine, file_of, files_in, names_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import Scribe, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
-from byheart.agents.transcripts.copilot import chat_message
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
 # SWE-agent's own commands for files.
@@ -331,3 +333,78 @@ def _vibe_entry(scribe: Scribe, entry: dict[str, Any]) -> str | None:
     elif kind not in ("reasoning", "notice", "callback", "compaction", "usage"):
         return string(kind) or "?"
     return None
+
+
+def openhands_transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.openhands/conversations, a file for each event."""
+    base = os.path.join(machine.variable("OPENHANDS_PERSISTENCE_DIR", ".openhands"), "conversations")
+    for name in names_in(base):
+        state, events = os.path.join(base, name, "base_state.json"), os.path.join(base, name, "events")
+        found = file_of("openhands", state) if os.path.isfile(state) else None
+        folder = file_of("openhands", events)
+        if found and folder:
+            yield Found(
+                agent="openhands",
+                path=state,
+                size=len(names_in(events)),
+                modified=max(found.modified, folder.modified),
+                inode=found.inode,
+            )
+
+
+def continue_transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.continue/sessions, or CONTINUE_GLOBAL_DIR/sessions."""
+    folder = os.path.join(machine.variable("CONTINUE_GLOBAL_DIR", ".continue"), "sessions")
+    for found in files_in("continue", folder, ".json", depth=0):
+        if os.path.basename(found.path) != "sessions.json":
+            yield found
+
+
+def vibe_transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.vibe/logs/session/unified, or below VIBE_HOME; a new generation makes a new CURRENT."""
+    base = os.path.join(machine.variable("VIBE_HOME", ".vibe"), "logs/session/unified")
+    for name in names_in(base):
+        meta, current = (file_of("vibe", os.path.join(base, name, each)) for each in ("meta.json", "CURRENT"))
+        if meta and current:
+            yield Found(
+                agent="vibe",
+                path=meta.path,
+                size=meta.size + current.size,
+                modified=max(meta.modified, current.modified),
+                inode=meta.inode,
+            )
+
+
+def swe_agent_transcripts(machine: Machine) -> Iterator[Found]:
+    """trajectories/ in each project."""
+    for folder in machine.projects:
+        yield from files_in("swe-agent", os.path.join(folder, "trajectories"), ".traj", depth=4)
+
+
+def _is_openhands(value: Any, path: str) -> bool:
+    if isinstance(value, list):
+        first = mapping(value[0]) if value else {}
+        return "source" in first and ("action" in first or "observation" in first)
+    return os.path.basename(path) == "base_state.json" and "agent" in mapping(value)
+
+
+def _is_continue(value: Any, path: str) -> bool:
+    del path
+    return {"history", "sessionId"} <= set(mapping(value))
+
+
+def _is_vibe(value: Any, path: str) -> bool:
+    return os.path.basename(path) == "meta.json" and "origin_directory" in mapping(value)
+
+
+def _is_trajectory(value: Any, path: str) -> bool:
+    del path
+    return "trajectory" in mapping(value)
+
+
+AGENTS = (
+    Agent(name="openhands", transcripts=openhands_transcripts, document=openhands, is_document=_is_openhands),
+    Agent(name="continue", transcripts=continue_transcripts, document=continue_session, is_document=_is_continue),
+    Agent(name="vibe", transcripts=vibe_transcripts, document=vibe, is_document=_is_vibe),
+    Agent(name="swe-agent", transcripts=swe_agent_transcripts, document=sweagent, endings=(".traj",), is_document=_is_trajectory),
+)  # fmt: skip

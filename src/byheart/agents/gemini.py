@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from byheart.agents.reading import lines
+from byheart.agents.agent import Agent, MemoryFolder, Texts
+from byheart.agents.installing.parts import (
+    COMMAND,
+    HOOKS,
+    SKILL,
+    TOOLS,
+    base,
+    grouped_hooks,
+    hook_line,
+    json_text,
+    member,
+    own_file,
+    server,
+    wanted,
+    with_command,
+)
+from byheart.agents.reading import lines, memory_files
+from byheart.agents.reading.folders import Machine, files_in, names_in, setting_of
 from byheart.agents.reading.lines import Broken, Lines
 from byheart.agents.reading.turn_builder import Scribe, counted
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, spelled, string, when
+from byheart.domain.installing import Recipe, Target
+from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 
-AGENT = "gemini"
+NAME = "gemini"
 _HEADER = frozenset(
     {
         "sessionId",
@@ -150,7 +170,7 @@ def _told(found: Found, history: _History, tally: Tally) -> Iterator[Event]:
     scribe = Scribe(
         Session(
             id=own,
-            agent=AGENT,
+            agent=NAME,
             path=found.path,
             cwd=_cwd(found.path),
             title=string(facts.get("summary")) or None,
@@ -255,3 +275,94 @@ def _cwd(path: str) -> str | None:
         return None
     name = os.path.basename(project)
     return next((folder for folder, slug in known.items() if slug == name), None)
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """~/.gemini/tmp/*/chats, below GEMINI_CLI_HOME where that is set."""
+    base = os.path.join(machine.variable("GEMINI_CLI_HOME", ""), ".gemini", "tmp")
+    for name in names_in(base):
+        every = list(files_in("gemini", os.path.join(base, name, "chats"), ".json", ".jsonl"))
+        newer = {found.path for found in every}
+        for found in every:
+            if not (found.path.endswith(".json") and f"{found.path}l" in newer):
+                yield found
+
+
+def is_line(value: dict[str, Any], path: str) -> bool:
+    """Whether a line is a record of its log."""
+    del path
+    return "projectHash" in value or "$set" in value
+
+
+def is_document(value: Any, path: str) -> bool:
+    """Whether a document is one of its older sessions."""
+    del path
+    keys = set(mapping(value))
+    return "messages" in keys and bool({"projectHash", "startTime"} & keys)
+
+
+def cleared_after(machine: Machine) -> float:
+    """Thirty days, or what its settings say."""
+    kept = setting_of(os.path.join(machine.home, ".gemini/settings.json"), "general", "sessionRetention", "maxAge")
+    days = str(kept).removesuffix("d") if kept else "30"
+    return float(days) if days.isdigit() else 30.0
+
+
+def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
+    """The points that it added to GEMINI.md."""
+    del folder
+    read = partial(memory_files.bullets, heading="## Gemini Added Memories")
+    return [MemoryFolder(scope=Scope.GLOBAL, folder=f"{machine.home}/.gemini", names=r"GEMINI\.md", read=read)]
+
+
+def recipe(target: Target, texts: Texts) -> Recipe:
+    """Gemini CLI: an extension of its own for the user; settings for a project."""
+    folder = os.path.join(base(target, "GEMINI_CLI_HOME", ""), ".gemini")
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "BeforeAgent", "pre-tool": "BeforeTool", "session-end": "SessionEnd"})  # fmt: skip
+    if target.project:
+        settings = f"{target.project}/.gemini/settings.json"
+        pieces = [
+            *grouped_hooks(target, settings, "gemini-cli", events, seconds=10_000),
+            member(settings, ("mcpServers", "byheart"), server(target), TOOLS),
+            own_file(
+                f"{target.project}/.gemini/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL
+            ),
+        ]
+        return Recipe(agent="gemini-cli", pieces=tuple(pieces), folders=(folder,), programs=("gemini",))
+    place = f"{folder}/extensions/byheart"
+    manifest = {
+        "name": "byheart",
+        "version": target.version,
+        "description": "Memory from session to session",
+        "mcpServers": {"byheart": server(target)},
+    }
+    handlers = {
+        theirs: [{"hooks": [{"name": f"byheart {ours}", "type": "command", "command": hook_line(target, ours, "gemini-cli"), "timeout": 10_000}]}]
+        for ours, theirs in events.items()
+    }  # fmt: skip
+    pieces = [
+        own_file(f"{place}/gemini-extension.json", json_text(manifest), TOOLS),
+        own_file(
+            f"{place}/hooks/hooks.json",
+            json_text({"hooks": handlers}),
+            HOOKS,
+        ),
+        own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
+        own_file(f"{place}/commands/memory.toml", with_command(texts("command.toml"), target), COMMAND),
+    ]
+    return Recipe(agent="gemini-cli", pieces=tuple(pieces), folders=(folder,), programs=("gemini",))
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        client="gemini-cli",
+        transcripts=transcripts,
+        document=read,
+        is_line=is_line,
+        is_document=is_document,
+        cleared_after=cleared_after,
+        recipe=recipe,
+        memories=memories,
+    ),
+)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from byheart.agents.reading import lines, stores
+from byheart.agents.agent import Agent, MemoryFolder
+from byheart.agents.reading import lines, memory_files, stores
+from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import Scribe, counted
 from byheart.agents.reading.values import flat, listing, mapping, string, when
+from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
-AGENT = "goose"
+NAME = "goose"
 _QUIET = frozenset(
     "thinking redactedThinking image toolConfirmationRequest actionRequired systemNotification conversationCompacted contextLengthExceeded summarizationRequested reasoning".split()
 )
@@ -24,7 +28,7 @@ class GooseReader:
 
     def __init__(self, found: Found) -> None:
         stem = os.path.basename(found.path).removesuffix(".jsonl")
-        self.scribe = Scribe(Session(id=stem, agent=AGENT, path=found.path))
+        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path))
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
@@ -101,7 +105,7 @@ def in_store(path: str) -> Iterator[Found]:
             for own, updated, messages in store.execute(query):
                 at = when(updated)
                 yield Found(
-                    agent=AGENT,
+                    agent=NAME,
                     path=path,
                     part=str(own),
                     size=stores.whole(messages),
@@ -110,7 +114,7 @@ def in_store(path: str) -> Iterator[Found]:
     except Broken:
         with contextlib.suppress(OSError):
             status = os.stat(path)
-            yield Found(agent=AGENT, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
+            yield Found(agent=NAME, path=path, size=status.st_size, modified=status.st_mtime_ns, inode=status.st_ino)
 
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
@@ -125,7 +129,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         scribe = Scribe(
             Session(
                 id=found.part,
-                agent=AGENT,
+                agent=NAME,
                 path=found.path,
                 cwd=string(info.get("working_dir")) or None,
                 title=string(info.get("name")) or string(info.get("description")) or None,
@@ -160,3 +164,50 @@ def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None
     value = {"role": known.get("role"), "created": known.get("created_timestamp"), "content": blocks}
     counted(tally, message(scribe, value, more, side), 0)
     return scribe.take()
+
+
+def transcripts(machine: Machine) -> Iterator[Found]:
+    """The data folder's sessions: a store, and the lines that were not taken over into it."""
+    folders = [os.path.join(machine.data, "goose", "sessions")]
+    if root := machine.environment.get("GOOSE_PATH_ROOT", ""):
+        folders = [os.path.join(root, "data", "sessions")]
+    elif sys.platform == "darwin":
+        folders.append(os.path.join(machine.home, "Library/Application Support/Block/goose/sessions"))
+    for folder in folders:
+        store = os.path.join(folder, "sessions.db")
+        stored = list(in_store(store)) if os.path.isfile(store) else []
+        yield from stored
+        names = {found.part for found in stored}
+        for found in files_in("goose", folder, ".jsonl", depth=0):
+            if os.path.basename(found.path).removesuffix(".jsonl") not in names:
+                yield found
+
+
+def is_line(value: dict[str, Any], path: str) -> bool:
+    """Whether a line is a message of a session, or its head."""
+    del path
+    if "role" in value and "created" in value and isinstance(value.get("content"), list):
+        return True
+    return {"working_dir", "message_count"} <= set(value)
+
+
+def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
+    """Tagged notes, for all projects and in this one."""
+    everywhere, read = f"{machine.home}/.config/goose/memory", memory_files.tagged
+    return [
+        MemoryFolder(scope=Scope.GLOBAL, folder=everywhere, names=r".*\.txt", read=read),
+        MemoryFolder(scope=Scope.LOCAL, folder=f"{folder}/.goose/memory", names=r".*\.txt", read=read),
+    ]
+
+
+AGENTS = (
+    Agent(
+        name=NAME,
+        transcripts=transcripts,
+        lines=GooseReader,
+        store=from_store,
+        stored=in_store,
+        is_line=is_line,
+        memories=memories,
+    ),
+)

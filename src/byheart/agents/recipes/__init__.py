@@ -1,1 +1,0 @@
-"""How each agent is connected, as data."""

@@ -1,1 +1,0 @@
-"""A module for each form of transcript."""
