@@ -33,7 +33,7 @@ def told(bench: Bench, cli: Cli) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini-cli", "qwen-code"])
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini-cli", "qwen-code", "droid"])
 def test_named_envelope_and_nothing_else(told: Bench, client: str) -> None:
     code, out, err = hook(told, "session-start", client)
     assert (code, err) == (0, "")

@@ -40,6 +40,7 @@ def seeded(bench: Bench) -> dict[str, bytes]:
         ".codex/AGENTS.md": "# Mine\n\n- Be brief.",
         ".config/opencode/opencode.jsonc": COMMENTED,
         ".qwen/settings.json": "{}",
+        ".factory/settings.json": '{\n  // mine\n  "model": "opus"\n}\n',
         ".cursor/mcp.json": '{"mcpServers": {}}\n',
         ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "x"}]}}\n',
         ".openclaw/openclaw.json": '{\n  "agents": {},\n}\n',

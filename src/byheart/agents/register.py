@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 MODULES = (
     "claude_code",
     "codex",
+    "droid",
     "pi",
     "openclaw",
     "gemini",
@@ -35,6 +36,7 @@ _NAMED = {
     "codex": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
     "gemini-cli": {START: "SessionStart", PROMPT: "BeforeAgent", TOOL: "BeforeTool"},
     "qwen-code": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
+    "droid": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
 }
 # Agents that want one key with the text.
 _KEYED = {"copilot-cli": "additionalContext", "cursor": "additional_context"}
