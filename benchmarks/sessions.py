@@ -23,7 +23,7 @@ from pathlib import Path
 from byheart.agents.reading.folders import Machine
 from byheart.agents.sources import FolderSource, sources
 from byheart.domain.sessions import Caps, SessionSource, Which
-from byheart.sessions.refresh import Shelf, refresh
+from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.scanners.scanner import RuleScanner
 
@@ -46,14 +46,16 @@ def one(name: str, folder: Path) -> Row:
     with tempfile.TemporaryDirectory() as place:
         index = SqliteIndex(os.path.join(place, "index.db"))
         every = homes(folder) if name == "toy-homes" else [FolderSource((str(folder),), Caps())]
-        shelf = Shelf(sources=every, index=index, scanner=RuleScanner(), project_of=lambda cwd, remote: cwd or remote)
+        tools = SessionTools(
+            sources=every, index=index, scanner=RuleScanner(), project_of=lambda cwd, remote: cwd or remote
+        )
         index.stamps()
         began, spent = time.perf_counter(), time.process_time()
-        done = refresh(shelf)
+        done = refresh(tools)
         index.close()
         wall, cpu = time.perf_counter() - began, time.process_time() - spent
         began = time.perf_counter()
-        again = refresh(shelf)
+        again = refresh(tools)
         nothing = time.perf_counter() - began
         size = os.path.getsize(index.path)
         counts = index.counts(Which())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from byheart.app.memory import Memory
-from byheart.app.open import Opened, Surroundings, open_memory
+from byheart.app.open import OpenMemory, Surroundings, open_memory
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Record, Scope
 from byheart.domain.requests import Request
@@ -80,9 +80,9 @@ class Bench:
     def trust(self, folder: str | None = None) -> None:
         """Say that a checkout's files are the user's."""
         around = Surroundings(folder=folder or self.project, environment=self.environment, clock=self.clock)
-        open_memory(around).memory.desk.trust.accept()
+        open_memory(around).memory.context.trust.accept()
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenMemory:
         around = Surroundings(folder=self.project, environment=self.environment, flags=self.flags, clock=self.clock)
         return open_memory(around, self.files)
 

@@ -82,7 +82,7 @@ def test_what_was_briefed_counts_as_used_once(tmp_path: Path) -> None:
     card_store.keep_sent(home.bench.home, "codex", "s", sent)
     for _ in range(2):
         worker.work(around(home))
-    uses = [kept.written.uses for kept in home.door()._queue.extracts(home.door().shelf().project)]
+    uses = [kept.written.uses for kept in home.door()._queue.extracts(home.door().handbook().project)]
     assert uses == [1]
 
 

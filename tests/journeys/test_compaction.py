@@ -60,7 +60,7 @@ def test_checks_come_in_order_enabled_then_threshold_then_scope_then_lock(bench:
 
 
 def _root(bench: Bench) -> Root:
-    return bench.memory._desk.roots[Scope.LOCAL]
+    return bench.memory._context.roots[Scope.LOCAL]
 
 
 def test_run_that_finds_the_lock_held_is_skipped_and_logged(bench: Bench) -> None:
@@ -445,11 +445,11 @@ def test_plan_that_is_not_sound_is_refused_before_anything_is_written(bench: Ben
     """Each guard on its own: a record too few, a line of prose changed, a label loosened."""
     aged(bench, 4)
     add(bench, "New")
-    desk = bench.memory._desk
-    place = desk.roots[Scope.LOCAL].documents["journal"]
-    plan = flow._planned(desk, desk.files.read(place))
+    context = bench.memory._context
+    place = context.roots[Scope.LOCAL].documents["journal"]
+    plan = flow._planned(context, context.files.read(place))
     assert plan is not None
-    flow.refuse_unsound(desk, plan, place)
+    flow.refuse_unsound(context, plan, place)
     lines = plan.text.splitlines(keepends=True)
     strict = plan.summaries[0].record
     assert strict.origin is not None
@@ -461,7 +461,7 @@ def test_plan_that_is_not_sound_is_refused_before_anything_is_written(bench: Ben
         (replace(plan, summaries=(replace(plan.summaries[0], record=loose),)), "looser label"),
     ):
         with pytest.raises(Unwritable, match=why):
-            flow.refuse_unsound(desk, spoiled, place)
+            flow.refuse_unsound(context, spoiled, place)
 
 
 def test_scan_finds_nothing_new_after_a_compaction(bench: Bench) -> None:

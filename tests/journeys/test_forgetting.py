@@ -27,12 +27,12 @@ WISHES = (
 
 def told(world: World) -> list[tuple[str, str]]:
     """Every line that a brief could show, with its address."""
-    own = world.door().shelf()
+    own = world.door().handbook()
     sections = [
-        collect.profile(own.desk),
-        collect.rules(own.desk),
+        collect.profile(own.context),
+        collect.rules(own.context),
         *collect.handbook(own),
-        collect.journal(own.desk),
+        collect.journal(own.context),
     ]
     return [(line.text, line.address) for section in sections for line in section.lines]
 
@@ -80,11 +80,11 @@ def test_address_names_its_line_or_none_after_more_was_learnt(tmp_path: Path) ->
             number=number,
         )
     world.learn()
-    own = world.door().shelf()
+    own = world.door().handbook()
     for text, address in before:
         if "memory://root#" not in address:
             continue
-        named = [hit for hit in lines.learnt(own.desk, own.root) if f"#{hit.id}" in address]
+        named = [hit for hit in lines.learnt(own.context, own.root) if f"#{hit.id}" in address]
         for hit in named:
             words = set(re.findall(r"\w{4,}", hit.record.text.casefold()))
             assert words & set(re.findall(r"\w{4,}", text.casefold())), (text, hit.record.text)

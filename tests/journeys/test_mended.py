@@ -135,9 +135,9 @@ def speak(bench: Bench, *messages: object) -> list[dict]:  # type: ignore[type-a
 def test_cancelled_id_can_be_used_again_and_is_not_kept() -> None:
     import io
 
-    from byheart.interfaces.mcp.stdio import Session
+    from byheart.interfaces.mcp.stdio import StreamClient
 
-    session = Session(io.BytesIO(), io.BytesIO(), "/")
+    session = StreamClient(io.BytesIO(), io.BytesIO(), "/")
     session._hear(b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}')
     assert session._cancelled == set()
     session._waiting.append({"id": 8})

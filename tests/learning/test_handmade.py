@@ -326,10 +326,10 @@ def test_late_finisher_publishes_nothing(world: World) -> None:
     from byheart.domain.errors import Conflict
     from byheart.learning.publish import Edition, publish
 
-    own = world.door().shelf()
+    own = world.door().handbook()
     before = world.text("MEMORY.md")
     edition = Edition(
-        files={"MEMORY.md": "mine\n"}, bases={"MEMORY.md": own.desk.files.read(own.place("MEMORY.md")).digest}
+        files={"MEMORY.md": "mine\n"}, bases={"MEMORY.md": own.context.files.read(own.place("MEMORY.md")).digest}
     )
     with pytest.raises(Conflict):
         publish(own, edition, lambda: False, keep=1)

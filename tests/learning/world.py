@@ -66,7 +66,7 @@ class World:
     @property
     def folder(self) -> Path:
         """Where this project's handbook lies."""
-        return Path(self.door().shelf().folder.base) / self.door().shelf().folder.path
+        return Path(self.door().handbook().folder.base) / self.door().handbook().folder.path
 
     def text(self, name: str) -> str:
         """A file of the handbook."""

@@ -152,9 +152,9 @@ def test_first_answers_do_not_wait_for_memory(bench: Bench) -> None:
         "import sys, io, json, os\n"
         "lines = [{'jsonrpc': '2.0', 'id': n, 'method': m, 'params': {}} for n, m in enumerate(['initialize', 'tools/list', 'prompts/list'])]\n"
         "given = io.BytesIO(b''.join(json.dumps(each).encode() + b'\\n' for each in lines))\n"
-        "from byheart.interfaces.mcp.stdio import Session\n"
+        "from byheart.interfaces.mcp.stdio import StreamClient\n"
         "out = io.BytesIO()\n"
-        "Session(given, out, os.getcwd()).run()\n"
+        "StreamClient(given, out, os.getcwd()).run()\n"
         "assert out.getvalue().count(b'\\n') == 3\n"
         "print('\\n'.join(sorted(sys.modules)))\n"
     )

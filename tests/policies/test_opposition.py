@@ -18,7 +18,7 @@ TRIPLES = st.tuples(
 RULES = st.lists(st.tuples(TRIPLES, st.sampled_from([Kind.CONSTRAINT, Kind.PREFERENCE])), max_size=14)
 
 
-def by_pairs(placed: list[Placed]) -> opposition.Standing:
+def by_pairs(placed: list[Placed]) -> opposition.Overruled:
     """The same, by comparing each with each."""
     overruled: dict[int, int] = {}
     undecided = []
@@ -35,7 +35,7 @@ def by_pairs(placed: list[Placed]) -> opposition.Standing:
                 overruled[index] = rival
             else:
                 overruled[rival] = index
-    return opposition.Standing(overruled, tuple(undecided))
+    return opposition.Overruled(overruled, tuple(undecided))
 
 
 @given(RULES)

@@ -102,7 +102,7 @@ def test_a_session_is_never_told_the_past(tmp_path: Path) -> None:
     journal.append({"text": "the first thing that happened"})
     before = journal.session_context().text
     assert journal.session_context().text == before
-    assert memory.cabinet.contexts.use.hits == 1
+    assert memory.search_tools.contexts.use.hits == 1
     folder = Path(bench.path("journal")).parent
     day = next(folder.glob("memory/*.md")).name
 

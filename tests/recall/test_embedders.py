@@ -22,7 +22,7 @@ from byheart.storage.embedders import onnxfile
 from byheart.storage.embedders.builtin import BuiltinEmbedder, BuiltinReranker
 from byheart.storage.embedders.endpoint import EndpointEmbedder
 from byheart.storage.embedders.hashed import HashedEmbedder
-from byheart.storage.embedders.registry import Choice, embedder
+from byheart.storage.embedders.registry import ModelChoice, embedder
 from byheart.storage.embedders.shipped import EMBEDDER, source
 from byheart.storage.embedders.static import StaticEmbedder
 from byheart.storage.embedders.weights import installed, loaded
@@ -167,7 +167,7 @@ def test_a_table_of_word_vectors_is_averaged(tmp_path: Path) -> None:
 
 
 def test_what_is_configured_is_made() -> None:
-    assert embedder(Choice(kind="sha1", store="")).id == "sha1-128"
+    assert embedder(ModelChoice(kind="sha1", store="")).id == "sha1-128"
     for kind in ("none", "onnx", "static"):
         with pytest.raises(NoModel):
-            embedder(Choice(kind=kind, store="", folder="/nowhere"))
+            embedder(ModelChoice(kind=kind, store="", folder="/nowhere"))

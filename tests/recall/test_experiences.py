@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byheart.domain.errors import Unreadable, Unwanted
-from byheart.domain.experiences import Learnt
+from byheart.domain.experiences import PossibleExperience
 from byheart.domain.records import Scope
 from byheart.domain.requests import Request
 from byheart.testing import Bench
@@ -198,7 +198,7 @@ def test_upkeep_gathers_on_the_schedule_of_compaction(tmp_path: Path) -> None:
     memory = bench.memory
     memory.journal().append({"text": "The nightly export fails when the disk is nearly full"})
     assert memory.is_upkeep_due()
-    learnt = [Learnt(text="what a session showed about the harbour crane", category="learned")]
+    learnt = [PossibleExperience(text="what a session showed about the harbour crane", category="learned")]
     done = memory.journal().upkeep(learnt=lambda: learnt)
     assert [each.experiences for each in done if each.scope == "local"] == [2]
     assert not memory.is_upkeep_due()

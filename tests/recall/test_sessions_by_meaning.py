@@ -12,21 +12,21 @@ import pytest
 
 from byheart.domain.sessions import Which
 from byheart.search import rank_turns
-from byheart.search.models import Minds
+from byheart.search.models import RecallModels
 from byheart.sessions import search
-from byheart.sessions.refresh import Shelf, refresh
+from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.embedders.builtin import BuiltinEmbedder
 from byheart.testing import Bench
 from tests.conftest import Cli
-from tests.sources.test_refresh import shelf
+from tests.sources.test_refresh import tools
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def minds(tmp_path_factory: pytest.TempPathFactory) -> Minds:
+def recall_models(tmp_path_factory: pytest.TempPathFactory) -> RecallModels:
     model = BuiltinEmbedder(str(tmp_path_factory.mktemp("models")))
-    return Minds(lambda: model)
+    return RecallModels(lambda: model)
 
 
 def said(number: int, role: str, text: str, day: str) -> str:
@@ -48,7 +48,7 @@ def write(folder: Path, name: str, *rows: str) -> Path:
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Shelf:
+def held(tmp_path: Path) -> SessionTools:
     write(
         tmp_path,
         "logins",
@@ -61,40 +61,42 @@ def held(tmp_path: Path) -> Shelf:
         said(1, "user", "The oven timer rings too late for the rye loaves", "2026-05-02"),
         said(2, "assistant", "I will start the clock when the door closes.", "2026-05-02"),
     )
-    found = shelf(tmp_path, tmp_path / "state" / "index.db")
+    found = tools(tmp_path, tmp_path / "state" / "index.db")
     refresh(found)
     return found
 
 
-def best(held: Shelf, minds: Minds, asked: str) -> str | None:
-    found = search.search(held, minds, asked, Which(), 5, NOW)
+def best(held: SessionTools, recall_models: RecallModels, asked: str) -> str | None:
+    found = search.search(held, recall_models, asked, Which(), 5, NOW)
     return found[0].session.id if found else None
 
 
-def test_other_words_find_the_session_once_it_has_vectors(held: Shelf, minds: Minds) -> None:
+def test_other_words_find_the_session_once_it_has_vectors(held: SessionTools, recall_models: RecallModels) -> None:
     asked = "users are logged off unexpectedly"
-    assert best(held, Minds(), asked) is None
-    assert search.embed(held, minds, 60) == 0
-    assert best(held, minds, asked) == "logins"
-    assert best(held, minds, "baking alarm is delayed") == "bread"
-    assert not held.index.is_unembedded(minds.embedder.id if minds.embedder else "")
+    assert best(held, RecallModels(), asked) is None
+    assert search.embed(held, recall_models, 60) == 0
+    assert best(held, recall_models, asked) == "logins"
+    assert best(held, recall_models, "baking alarm is delayed") == "bread"
+    assert not held.index.is_unembedded(recall_models.embedder.id if recall_models.embedder else "")
 
 
-def test_a_turn_that_goes_takes_its_vector_along(held: Shelf, minds: Minds, tmp_path: Path) -> None:
-    search.embed(held, minds, 60)
+def test_a_turn_that_goes_takes_its_vector_along(
+    held: SessionTools, recall_models: RecallModels, tmp_path: Path
+) -> None:
+    search.embed(held, recall_models, 60)
     write(tmp_path, "logins", said(9, "user", "Nothing but the weather", "2026-03-03"))
     refresh(held)
-    found = search.ranked(held, minds, "users are logged off unexpectedly", Which(), NOW)
+    found = search.ranked(held, recall_models, "users are logged off unexpectedly", Which(), NOW)
     assert all("accounts" not in each.candidate.turn.text for each in found)
-    assert search.embed(held, minds, 60) == 0
-    assert best(held, minds, "is it raining outside") == "logins"
+    assert search.embed(held, recall_models, 60) == 0
+    assert best(held, recall_models, "is it raining outside") == "logins"
 
 
-def test_time_and_speaker_are_hints(held: Shelf, minds: Minds) -> None:
-    search.embed(held, minds, 60)
+def test_time_and_speaker_are_hints(held: SessionTools, recall_models: RecallModels) -> None:
+    search.embed(held, recall_models, 60)
     for asked, wanted in (("too early or too late in March", "logins"), ("too early or too late in May", "bread")):
-        assert best(held, minds, asked) == wanted
-    found = search.ranked(held, minds, "what did I say about the timer", Which(), NOW)
+        assert best(held, recall_models, asked) == wanted
+    found = search.ranked(held, recall_models, "what did I say about the timer", Which(), NOW)
     assert found[0].candidate.turn.speaker == "user"
 
 
@@ -112,8 +114,8 @@ def test_without_a_model_the_command_says_so(cli: Cli) -> None:
     assert done.code == 5 and "word vectors" in done.err
 
 
-def test_a_close_reading_moves_sessions_too(held: Shelf) -> None:
-    found = search.ranked(held, Minds(), "too early or too late", Which(), NOW)
+def test_a_close_reading_moves_sessions_too(held: SessionTools) -> None:
+    found = search.ranked(held, RecallModels(), "too early or too late", Which(), NOW)
     before = rank_turns.grouped(found)
     assert len(before) == 2
     # A reader who likes just what came last.
@@ -138,10 +140,10 @@ def test_a_file_that_is_asked_for_brings_up_who_worked_on_it(tmp_path: Path) -> 
         "message": {"role": "assistant", "content": [edit]},
     }
     write(tmp_path, "gate", said(1, "user", "people cannot get in", "2026-03-02"), json.dumps(row) + "\n")
-    held = shelf(tmp_path, tmp_path / "index.db")
+    held = tools(tmp_path, tmp_path / "index.db")
     refresh(held)
     for asked in ("what happened to src/turnstile.py", "turnstile.py:12", r"C:\r\src\turnstile.py"):
-        found = search.search(held, Minds(), asked, Which(), 3, NOW)
+        found = search.search(held, RecallModels(), asked, Which(), 3, NOW)
         assert found[0].session.id == "gate", asked
         assert "file" in found[0].turns[0].factors
 

@@ -14,7 +14,7 @@ from byheart.sessions.facts import commands, errors
 from byheart.sessions.refresh import refresh
 from byheart.sessions.sessions import Sessions
 from tests.sources.excerpts import Step, claude, codex
-from tests.sources.test_refresh import shelf
+from tests.sources.test_refresh import tools
 
 NOW = datetime(2026, 5, 10, tzinfo=UTC)
 EVERYWHERE = Which()
@@ -24,7 +24,7 @@ def learnt(folder: Path, *sessions: Iterable[Step], write: Callable[..., Path] =
     """The sessions that these steps make, read into an index."""
     for number, steps in enumerate(sessions):
         write(folder, f"aaaa{number:04}-0000-4000-8000-00000000000{number}", steps, day=number + 1)
-    held = shelf(folder, folder / "index.db")
+    held = tools(folder, folder / "index.db")
     refresh(held)
     return Sessions(held, lambda: NOW)
 

@@ -12,14 +12,14 @@ import pytest
 
 from byheart.agents.reading import lines, stores, zstd
 from byheart.agents.reading.passes import LineReading
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.sources import reading
 from byheart.domain.sessions import Caps, Found, Mark, Reading, Session, SessionSource, Speaker, Tally
 from byheart.sessions.refresh import refresh
 from byheart.text.client_text import parted
 from tests.sources.homes import home, taken
 from tests.sources.test_hostile import GOOD, STORES, found, read, source
-from tests.sources.test_refresh import shelf
+from tests.sources.test_refresh import tools
 
 ROW = json.dumps(GOOD["generic"]) + "\n"
 
@@ -126,10 +126,10 @@ def test_a_store_that_takes_too_many_steps_is_given_up(tmp_path: Path, monkeypat
 def test_a_line_that_no_reader_foresaw_costs_no_other(tmp_path: Path) -> None:
     class Fragile:
         def __init__(self, found: Found) -> None:
-            self.scribe = Scribe(Session(id="s", agent="generic", path=found.path))
+            self.builder = TurnBuilder(Session(id="s", agent="generic", path=found.path))
 
         def line(self, value: dict[str, Any]) -> str | None:
-            self.scribe.say("user", Speaker.USER, value["text"] * value["times"], None)
+            self.builder.say("user", Speaker.USER, value["text"] * value["times"], None)
             return None
 
         def finish(self) -> None: ...
@@ -198,7 +198,7 @@ def test_a_store_that_was_locked_while_it_was_read_is_read_the_next_time(tmp_pat
     holder.execute("PRAGMA journal_mode = DELETE")
     holder.execute("BEGIN EXCLUSIVE")
     holder.execute("CREATE TABLE held(x)")
-    held = shelf(place, tmp_path / "index.db", [known])
+    held = tools(place, tmp_path / "index.db", [known])
     first = refresh(held)
     holder.execute("ROLLBACK")
     holder.close()

@@ -22,7 +22,7 @@ from byheart.text.client_text import parted
 from tests.conftest import Cli
 from tests.sources.excerpts import claude, codex
 from tests.sources.homes import Read, home, store, taken
-from tests.sources.test_refresh import dump, shelf
+from tests.sources.test_refresh import dump, tools
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -220,8 +220,8 @@ def test_a_failed_edit_whose_result_comes_late_changed_nothing(tmp_path: Path) -
     index, whole = tmp_path / "index.db", tmp_path / "whole.db"
     for number in range(1, len(lines) + 1):
         path.write_text("".join(lines[:number]))
-        refresh(shelf(tmp_path, index))
-    refresh(shelf(tmp_path, whole))
+        refresh(tools(tmp_path, index))
+    refresh(tools(tmp_path, whole))
     assert dump(index) == dump(whole)
     assert [json.loads(row)["path"] for row in dump(index)["touch"]] == ["/x/b.py"]
 
@@ -247,7 +247,7 @@ def test_files_that_a_shell_command_changes(command: str, touched: tuple[Touch, 
 def test_a_file_named_whole_and_in_part_is_one(tmp_path: Path) -> None:
     place = home("codex-c", tmp_path)
     index = tmp_path / "index.db"
-    refresh(shelf(place, index))
+    refresh(tools(place, index))
     paths = sorted(json.loads(row)["path"] for row in dump(index)["touch"])
     assert paths == ["/home/ana/bakery/Makefile", "/home/ana/bakery/flour.txt"]
 
@@ -314,7 +314,7 @@ def test_no_text_passes_itself_off_as_anothers(tmp_path: Path) -> None:
     steps = [("cat x", forged, 0), ("user", "No, never push."), ("cat y", "data:\n  a: b", 0)]
     codex(tmp_path, "aaaa2222-0000-4000-8000-000000000001", steps)  # type: ignore[arg-type]
     index = tmp_path / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     with sqlite3.connect(index) as connection:
         said = connection.execute("SELECT text FROM turn WHERE speaker = 'user'").fetchall()
     connection.close()
@@ -357,7 +357,7 @@ def test_one_odd_file_does_not_cost_the_others(tmp_path: Path) -> None:
         script += f"INSERT INTO session VALUES('k{number}', NULL, '/x', 't', 'v', NULL, {value}, {value});"
     store(kilo / "kilo.db", script)
     index = tmp_path / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     assert any("aaaa2222" in row for row in dump(index)["session"])
 
 
@@ -422,7 +422,7 @@ def test_a_pipe_in_the_place_of_a_small_file_holds_nothing_up(tmp_path: Path) ->
     sessions.mkdir(parents=True)
     os.mkfifo(sessions / "1.json")
     index = tmp_path / "index.db"
-    assert refresh(shelf(place, index)).sessions == 1
+    assert refresh(tools(place, index)).sessions == 1
 
 
 def test_the_index_is_not_put_where_a_link_leads(tmp_path: Path) -> None:
@@ -431,13 +431,13 @@ def test_the_index_is_not_put_where_a_link_leads(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (tmp_path / "state").symlink_to(elsewhere)
     with pytest.raises(Unnatural):
-        refresh(shelf(tmp_path, tmp_path / "state" / "index.db"))
+        refresh(tools(tmp_path, tmp_path / "state" / "index.db"))
     assert list(elsewhere.iterdir()) == []
     other = store(tmp_path / "other.db", "CREATE TABLE x(y);")
     before = other.read_bytes()
     os.link(other, tmp_path / "index.db")
     with pytest.raises(Unnatural):
-        refresh(shelf(tmp_path, tmp_path / "index.db"))
+        refresh(tools(tmp_path, tmp_path / "index.db"))
     assert other.read_bytes() == before
 
 
@@ -476,7 +476,7 @@ def test_a_path_is_found_whole_in_part_and_with_its_dot(tmp_path: Path) -> None:
             ("edit", "/home/ana/bakery/.github/ci.yml"),
         ],
     )
-    held = shelf(tmp_path, tmp_path / "index.db")
+    held = tools(tmp_path, tmp_path / "index.db")
     refresh(held)
     for path in (
         ".gitignore",
@@ -495,7 +495,7 @@ def test_a_copy_in_a_backup_counts_once(tmp_path: Path) -> None:
     backup = path.with_name("rollout-copy-" + path.name)
     backup.write_bytes(path.read_bytes())
     index = tmp_path / "index.db"
-    held = shelf(tmp_path, index)
+    held = tools(tmp_path, index)
     refresh(held)
     assert len(dump(index)["command"]) == 1
     assert held.index.named("aaaa2222")[0].prompts == 1

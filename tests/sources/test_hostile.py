@@ -15,7 +15,7 @@ from backports import zstd
 
 from byheart.agents.agent import every
 from byheart.agents.reading.folders import Machine
-from byheart.agents.sources import FolderSource, Source, reading
+from byheart.agents.sources import AgentSource, FolderSource, reading
 from byheart.domain.sessions import Caps, Found, Tally
 from tests.sources.homes import NAMES, every_transcript, file_tally, home, taken
 
@@ -234,8 +234,8 @@ STORES = {
 }
 
 
-def source(agent: str, place: Path) -> Source:
-    return Source(every()[agent], Machine(home=str(place), environment={}), Caps())
+def source(agent: str, place: Path) -> AgentSource:
+    return AgentSource(every()[agent], Machine(home=str(place), environment={}), Caps())
 
 
 @pytest.mark.parametrize("agent", STORES)

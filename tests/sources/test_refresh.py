@@ -16,7 +16,7 @@ import pytest
 from byheart.agents.sources import reading
 from byheart.domain.errors import Unreadable, Unwritable
 from byheart.domain.sessions import Caps, Event, Found, SessionSource, Which
-from byheart.sessions.refresh import Shelf, refresh
+from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.schema import VERSION
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.scanners.scanner import RuleScanner
@@ -27,8 +27,8 @@ from tests.sources.homes import NAMES, all_sources, every_transcript, home, take
 TABLES = ("session", "turn", "command", "touch", "error", "fix", "remark")
 
 
-def shelf(place: Path, index: Path, sources: list[SessionSource] | None = None) -> Shelf:
-    return Shelf(
+def tools(place: Path, index: Path, sources: list[SessionSource] | None = None) -> SessionTools:
+    return SessionTools(
         sources=all_sources(place) if sources is None else sources,
         index=SqliteIndex(str(index)),
         scanner=RuleScanner(),
@@ -94,26 +94,26 @@ def source_lines(source: SessionSource, found: Found) -> int:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_index_that_grew_says_the_same_as_one_built_at_once(name: str, tmp_path: Path) -> None:
     place = home(name, tmp_path)
-    refresh(shelf(place, tmp_path / "whole.db"))
+    refresh(tools(place, tmp_path / "whole.db"))
     transcripts = [found for _, found in every_transcript(place) if found.path.endswith(".jsonl")]
     full = {found.path: Path(found.path).read_bytes() for found in transcripts}
     for part in (0.3, 0.6, 1.0):
         for path, content in full.items():
             Path(path).write_bytes(content[: int(len(content) * part)])
-        refresh(shelf(place, tmp_path / "grown.db"))
+        refresh(tools(place, tmp_path / "grown.db"))
     assert dump(tmp_path / "grown.db") == dump(tmp_path / "whole.db")
 
 
 def test_what_did_not_change_is_not_read_and_what_grew_is_read_from_there(tmp_path: Path) -> None:
     path = codex(tmp_path, "aaaa2222-0000-4000-8000-000000000001", [("user", "Hello."), ("ls", "a", 0)])
     index = tmp_path / "index.db"
-    first = refresh(shelf(tmp_path, index))
+    first = refresh(tools(tmp_path, index))
     assert (first.read, first.grown, first.sessions) == (1, 0, 1)
-    assert refresh(shelf(tmp_path, index)).read == 0
+    assert refresh(tools(tmp_path, index)).read == 0
     before = path.stat().st_size
     with path.open("a") as stream:
         stream.write(path.read_text().splitlines()[1].replace("Hello.", "More.") + "\n")
-    grown = refresh(shelf(tmp_path, index))
+    grown = refresh(tools(tmp_path, index))
     assert (grown.read, grown.grown, grown.turns) == (1, 1, 1)
     assert grown.bytes == path.stat().st_size - before
 
@@ -124,7 +124,7 @@ def test_a_rewritten_file_is_noticed(how: str, tmp_path: Path) -> None:
         tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "The password is on the door."), ("say", "Seen.")]
     )
     index = tmp_path / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     old = path.read_text()
     new = old.replace(
         "The password is on the door.",
@@ -134,7 +134,7 @@ def test_a_rewritten_file_is_noticed(how: str, tmp_path: Path) -> None:
         new += old.splitlines()[-1].replace("Seen.", "And more.") + "\n"
     path.write_text(new)
     os.utime(path, ns=(1, 1))
-    done = refresh(shelf(tmp_path, index))
+    done = refresh(tools(tmp_path, index))
     assert (done.read, done.grown) == (1, 0)
     assert b"password is on" not in index.read_bytes() + wal(index)
 
@@ -152,11 +152,11 @@ def test_what_is_gone_goes(tmp_path: Path) -> None:
         [("user", "Leave."), ("make", "error: no", 1), ("edit", "a.py"), ("make", "ok", 0)],
     )
     index = tmp_path / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     gone.unlink()
-    assert refresh(shelf(tmp_path, index)).gone == 1
+    assert refresh(tools(tmp_path, index)).gone == 1
     expected = tmp_path / "expected.db"
-    refresh(shelf(tmp_path, expected))
+    refresh(tools(tmp_path, expected))
     assert dump(index) == dump(expected)
 
 
@@ -165,10 +165,10 @@ def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -
     content = path.read_bytes()
     index = tmp_path / "index.db"
     path.write_bytes(content[:-15])
-    done = refresh(shelf(tmp_path, index))
+    done = refresh(tools(tmp_path, index))
     assert done.skipped == {"half a last line": 1}
     path.write_bytes(content)
-    assert refresh(shelf(tmp_path, index)).turns == 1
+    assert refresh(tools(tmp_path, index)).turns == 1
 
 
 def test_a_result_that_comes_after_the_refresh_joins_its_call(tmp_path: Path) -> None:
@@ -181,8 +181,8 @@ def test_a_result_that_comes_after_the_refresh_joins_its_call(tmp_path: Path) ->
     index, whole = tmp_path / "index.db", tmp_path / "whole.db"
     for number in range(1, len(lines) + 1):
         path.write_bytes(b"".join(lines[:number]))
-        refresh(shelf(tmp_path, index))
-    refresh(shelf(tmp_path, whole))
+        refresh(tools(tmp_path, index))
+    refresh(tools(tmp_path, whole))
     assert dump(index) == dump(whole)
     assert len(dump(index)["fix"]) == 1
 
@@ -192,12 +192,12 @@ def test_copies_of_a_turn_count_once_and_take_over_when_the_first_goes(tmp_path:
     again = first.with_name("aaaa1111-0000-4000-8000-000000000002.jsonl")
     again.write_text(first.read_text())
     index = tmp_path / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     assert len(dump(index)["command"]) == 1
     assert sum('"standing": "copied"' in row for row in dump(index)["turn"]) == 2
     first.unlink()
-    refresh(shelf(tmp_path, index))
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
+    refresh(tools(tmp_path, index))
     assert len(dump(index)["command"]) == 1
     assert sum('"standing": "copied"' in row for row in dump(index)["turn"]) == 0
 
@@ -210,10 +210,10 @@ def test_a_store_that_was_busy_is_read_the_next_time(tmp_path: Path) -> None:
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     holder.execute("CREATE TABLE held(x)")
-    assert refresh(shelf(place, index)).skipped == {"store is busy": 1}
+    assert refresh(tools(place, index)).skipped == {"store is busy": 1}
     holder.execute("ROLLBACK")
     holder.close()
-    assert refresh(shelf(place, index)).sessions == 2
+    assert refresh(tools(place, index)).sessions == 2
 
 
 REFRESH = """
@@ -239,7 +239,7 @@ def test_several_processes_at_once_come_to_one_index(tmp_path: Path) -> None:
         for _ in range(4)
     ]
     assert [each.wait(timeout=120) for each in running] == [0, 0, 0, 0]
-    refresh(shelf(tmp_path, alone))
+    refresh(tools(tmp_path, alone))
     assert dump(index) == dump(alone)
 
 
@@ -247,8 +247,8 @@ def test_several_processes_at_once_come_to_one_index(tmp_path: Path) -> None:
 def test_an_index_that_cannot_be_used_is_rebuilt(harm: str, tmp_path: Path) -> None:
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "Bake."), ("make bread", "ok", 0)])
     index, fresh = tmp_path / "index.db", tmp_path / "fresh.db"
-    refresh(shelf(tmp_path, fresh))
-    first = shelf(tmp_path, index)
+    refresh(tools(tmp_path, fresh))
+    first = tools(tmp_path, index)
     refresh(first)
     first.index.close()  # type: ignore[attr-defined]
     if harm.endswith("version"):
@@ -259,14 +259,14 @@ def test_an_index_that_cannot_be_used_is_rebuilt(harm: str, tmp_path: Path) -> N
     else:
         content = index.read_bytes()
         index.write_bytes({"garbage": b"\x07" * 9000, "cut": content[:100], "empty": b""}[harm])
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     assert dump(index) == dump(fresh)
 
 
 def test_the_index_is_for_its_owner_alone(tmp_path: Path) -> None:
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "Bake.")])
     index = tmp_path / "state" / "index.db"
-    held = shelf(tmp_path, index)
+    held = tools(tmp_path, index)
     refresh(held)
     assert all(path.stat().st_mode & 0o077 == 0 for path in index.parent.iterdir())
 
@@ -302,12 +302,12 @@ def test_while_another_process_writes_the_index_answers_from_what_it_has(
 ) -> None:
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "Bake.")])
     index = tmp_path / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000002", [("user", "Bake more.")])
     monkeypatch.setattr("byheart.storage.index.schema._PATIENCE", 0.1)
     holder = sqlite3.connect(index, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    held = shelf(tmp_path, index)
+    held = tools(tmp_path, index)
     done = refresh(held)
     assert done.is_busy and done.sessions == 0
     assert len(held.index.sessions(Which(), 10)) == 1
@@ -319,14 +319,14 @@ def test_while_another_process_writes_the_index_answers_from_what_it_has(
 def test_an_index_that_breaks_while_it_is_used_is_thrown_away_and_said(tmp_path: Path) -> None:
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", f"Loaf {number}.") for number in range(300)])
     index = tmp_path / "index.db"
-    held = shelf(tmp_path, index)
+    held = tools(tmp_path, index)
     refresh(held)
     held.index.close()  # type: ignore[attr-defined]
     content = bytearray(index.read_bytes())
     # Behind the pages that say what tables there are, so that opening it goes well.
     content[28_672:57_344] = b"\xff" * 28_672
     index.write_bytes(bytes(content))
-    broken = shelf(tmp_path, index)
+    broken = tools(tmp_path, index)
 
     def everything() -> None:
         broken.index.candidates(question("loaf"), Which(), None)
@@ -336,13 +336,13 @@ def test_an_index_that_breaks_while_it_is_used_is_thrown_away_and_said(tmp_path:
 
     with pytest.raises(Unreadable, match="thrown away"):
         everything()
-    assert refresh(shelf(tmp_path, index)).sessions == 1
+    assert refresh(tools(tmp_path, index)).sessions == 1
 
 
 def test_a_full_disk_is_said_and_the_index_stays_as_it_was(tmp_path: Path) -> None:
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000001", [("user", "Bake.")])
     index = tmp_path / "index.db"
-    held = shelf(tmp_path, index)
+    held = tools(tmp_path, index)
     refresh(held)
     before = dump(index)
     claude(tmp_path, "aaaa1111-0000-4000-8000-000000000002", [("user", "x" * 9000) for _ in range(400)])

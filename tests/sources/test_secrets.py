@@ -15,7 +15,7 @@ from byheart.sessions.refresh import cleaned, refresh
 from byheart.storage.scanners.scanner import RuleScanner
 from tests.conftest import Cli
 from tests.sources.homes import NAMES, home
-from tests.sources.test_refresh import shelf, wal
+from tests.sources.test_refresh import tools, wal
 
 # Each in the shape of the real thing, so that it is recognised; none was ever valid.
 TOKENS = (
@@ -70,7 +70,7 @@ def test_no_token_reaches_the_index_from_any_field(name: str, tmp_path: Path) ->
             path.write_text(with_tokens(path.read_text(encoding="utf-8")), encoding="utf-8")
     assert planted
     index = tmp_path / "state" / "index.db"
-    held = shelf(place, index)
+    held = tools(place, index)
     refresh(held)
     stored = every_byte(index.parent)
     assert all(token.encode() not in stored for token in TOKENS)
@@ -158,7 +158,7 @@ def test_no_token_reaches_the_index_from_a_name_or_an_id(name: str, tmp_path: Pa
         for path in (each for each in place.rglob("*") if each.is_file()):
             plant(path, key, TOKENS[number % 3])
         index = tmp_path / str(number) / "state" / "index.db"
-        held = shelf(place, index)
+        held = tools(place, index)
         refresh(held)
         stored = every_byte(index.parent)
         assert TOKENS[number % 3].encode() not in stored, f"under {key}"
@@ -192,7 +192,7 @@ def test_a_token_at_a_cut_is_not_cut_in_two(token: str, tmp_path: Path) -> None:
         )
     (folder / "rollout-x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     index = tmp_path / "state" / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     stored = index.read_bytes() + wal(index)
     # Twelve characters of it in a row would be a part worth having.
     assert all(token[start : start + 12].encode() not in stored for start in range(4, len(token) - 12))
@@ -287,10 +287,10 @@ def test_an_answer_that_comes_after_its_call_was_written_is_looked_through_too(t
     path = folder / "rollout-x.jsonl"
     path.write_text(call(0) + "".join(call(number) + output(number, "fine") for number in range(1, 400)))
     index = tmp_path / "state" / "index.db"
-    refresh(shelf(tmp_path, index))
+    refresh(tools(tmp_path, index))
     with path.open("a") as stream:
         stream.write(output(0, f"late: {TOKENS[0]}"))
-    assert refresh(shelf(tmp_path, index)).grown == 1
+    assert refresh(tools(tmp_path, index)).grown == 1
     stored = every_byte(index.parent)
     assert b"late: " in stored and TOKENS[0].encode() not in stored
 
@@ -300,6 +300,6 @@ def test_a_transcript_whose_path_holds_a_token_is_left_out_and_said(tmp_path: Pa
     folder.mkdir(parents=True)
     (folder / "s.jsonl").write_text(json.dumps({"type": "user", "uuid": "1", "message": {"content": "hello"}}) + "\n")
     index = tmp_path / "state" / "index.db"
-    done = refresh(shelf(tmp_path, index))
+    done = refresh(tools(tmp_path, index))
     assert done.skipped == {"its path holds a secret": 1}
     assert TOKENS[0].encode() not in every_byte(index.parent)

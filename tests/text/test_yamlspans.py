@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.domain.records import Value
-from byheart.text.yamlspans import Broken, Node, inline, quoted, tree, value_of
+from byheart.text.yamlspans import BrokenYaml, Node, inline, quoted, tree, value_of
 from tests.dialects.strategies import texts, values
 
 
@@ -49,14 +49,14 @@ def test_empty_value_stands_behind_its_colon() -> None:
     ["a: &x 1\nb: *x\n", "a: !!str 1\n", "a: !t 1\n", "? [a]\n: b\n", "[" * 40 + "]" * 40],
 )
 def test_references_tags_and_depth_are_refused(text: str) -> None:
-    with pytest.raises(Broken) as caught:
+    with pytest.raises(BrokenYaml) as caught:
         tree(text)
     assert caught.value.refused
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: b: c", "\t- a", "a: 'x", "---\na: 1\n---\nb: 2\n", "a: \x07"])
 def test_broken_yaml_gives_a_line(text: str) -> None:
-    with pytest.raises(Broken) as caught:
+    with pytest.raises(BrokenYaml) as caught:
         tree(text)
     assert caught.value.line >= 1
 
@@ -65,7 +65,7 @@ def test_alias_bomb_is_refused_at_once() -> None:
     bomb = "a: &a [x,x,x,x]\n" + "".join(
         f"{b}: &{b} [*{a},*{a},*{a},*{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
-    with pytest.raises(Broken, match="anchor"):
+    with pytest.raises(BrokenYaml, match="anchor"):
         tree(bomb)
 
 
@@ -93,5 +93,5 @@ def test_inline_value_reads_back(value: Value) -> None:
 
 @given(text=st.text(max_size=80))
 def test_any_text_gives_a_tree_or_broken(text: str) -> None:
-    with suppress(Broken):
+    with suppress(BrokenYaml):
         tree(text)

@@ -11,7 +11,7 @@ from byheart.agents.reading.folders import Machine
 from byheart.agents.reading.memory_files import Native
 from byheart.agents.reading.passes import Reader
 from byheart.agents.register import MODULES
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Tally
 from byheart.domain.values import dataclass
@@ -59,8 +59,8 @@ class Agent:
     is_prose: Callable[[str, str], bool] | None = None
     is_active: Callable[[Machine, Session], bool | None] | None = None
     cleared_after: Callable[[Machine], float] | None = None
-    recipe: Callable[[Target, Texts], Recipe] | None = None
-    plugin: Callable[[Target, Texts], dict[str, str]] | None = None
+    recipe: Callable[[InstallTarget, Texts], Recipe] | None = None
+    plugin: Callable[[InstallTarget, Texts], dict[str, str]] | None = None
     plugin_commands: tuple[str, ...] = ()
     trust: Callable[[Recipe, str, str, dict[str, str]], tuple[Recipe, list[str]]] | None = None
     trust_by_hand: str = ""

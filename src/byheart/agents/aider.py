@@ -11,7 +11,7 @@ from typing import Any
 from byheart.agents.agent import Agent
 from byheart.agents.reading import lines
 from byheart.agents.reading.folders import Machine, file_of
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Tally, Touch
 from byheart.text.slugs import short_digest
 
@@ -28,7 +28,7 @@ _RAN = re.compile(r"> (?:Running|\$) (.+?)\s*$")
 def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """All chats of one history file; a chat's name comes from its file and when it began."""
     folder = os.path.dirname(found.path)
-    scribe: Scribe | None = None
+    builder: TurnBuilder | None = None
     gathered: list[str] = []
     mode = ""
     fenced = False
@@ -40,18 +40,18 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         tally.lines += 1
         tally.known_lines += 1
         if started:
-            if scribe:
-                _flush(scribe, mode, gathered, last)
-                yield from scribe.end()
+            if builder:
+                _flush(builder, mode, gathered, last)
+                yield from builder.end()
             began = started.group(1)
             seen[began] = seen.get(began, 0) + 1
             own = f"aider-{began.replace(' ', 'T').replace(':', '')}-{short_digest(folder, began, str(seen[began]))}"
-            scribe = Scribe(Session(id=own, agent=NAME, path=found.path, cwd=folder))
+            builder = TurnBuilder(Session(id=own, agent=NAME, path=found.path, cwd=folder))
             # The file is written in the machine's own time.
-            scribe.seen(_local(began))
+            builder.seen(_local(began))
             mode, gathered, last = "", [], [""]
             continue
-        if scribe is None:
+        if builder is None:
             if line.strip():
                 tally.skipped["before the first chat"] += 1
             continue
@@ -69,17 +69,17 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         if kind == "assistant" and mode == "user" and not line.strip():
             continue
         if kind != mode:
-            _flush(scribe, mode, gathered, last)
-            yield from scribe.take()
+            _flush(builder, mode, gathered, last)
+            yield from builder.take()
             mode, gathered, fenced, held = kind, [], fenced if kind == "assistant" else False, 0
         held += len(line) + 1
         if held <= LONGEST:
             gathered.append(line)
         elif held - len(line) <= LONGEST + 1:
             tally.skipped["message too long"] += 1
-    if scribe:
-        _flush(scribe, mode, gathered, last)
-        yield from scribe.end()
+    if builder:
+        _flush(builder, mode, gathered, last)
+        yield from builder.end()
     tally.known_bytes = tally.bytes
 
 
@@ -90,38 +90,38 @@ def _local(text: str) -> datetime | None:
         return None
 
 
-def _flush(scribe: Scribe, mode: str, gathered: list[str], last: list[str]) -> None:
+def _flush(builder: TurnBuilder, mode: str, gathered: list[str], last: list[str]) -> None:
     if mode == "user":
-        scribe.hear("\n".join(line[4:].strip() for line in gathered), None)
+        builder.hear("\n".join(line[4:].strip() for line in gathered), None)
     elif mode == "assistant":
         text = "\n".join(gathered).strip()
         if text and text not in last[0]:
             # A commit message of several lines repeats the answer; only its first line is marked as console output.
-            scribe.say("assistant", Speaker.ASSISTANT, text, None)
+            builder.say("assistant", Speaker.ASSISTANT, text, None)
             last[0] = text
     elif mode == "tool":
-        _console(scribe, gathered)
+        _console(builder, gathered)
 
 
-def _console(scribe: Scribe, gathered: list[str]) -> None:
+def _console(builder: TurnBuilder, gathered: list[str]) -> None:
     for line in gathered:
         version, applied, commit, ran = (each.match(line) for each in (_VERSION, _APPLIED, _COMMIT, _RAN))
         if version:
-            scribe.know(version=version.group(1))
+            builder.know(version=version.group(1))
         if commit:
-            scribe.know(commit=commit.group(1))
+            builder.know(commit=commit.group(1))
         if applied:
-            _did(scribe, "edit", {"path": applied.group(1)}, (Touch(applied.group(1), How.EDIT),))
+            _did(builder, "edit", {"path": applied.group(1)}, (Touch(applied.group(1), How.EDIT),))
         elif ran:
-            _did(scribe, "bash", {"command": ran.group(1)}, ())
+            _did(builder, "bash", {"command": ran.group(1)}, ())
     text = "\n".join(line[2:].rstrip() for line in gathered)
-    scribe.say("tool", Speaker.TOOL, text, None, synthetic="console")
+    builder.say("tool", Speaker.TOOL, text, None, synthetic="console")
 
 
-def _did(scribe: Scribe, tool: str, given: dict[str, Any], touches: tuple[Touch, ...]) -> None:
-    call = f"call-{scribe.number}"
-    scribe.call(call, tool, given, None)
-    scribe.answer(call, None, None, touches=touches)
+def _did(builder: TurnBuilder, tool: str, given: dict[str, Any], touches: tuple[Touch, ...]) -> None:
+    call = f"call-{builder.number}"
+    builder.call(call, tool, given, None)
+    builder.answer(call, None, None, touches=touches)
 
 
 def transcripts(machine: Machine) -> Iterator[Found]:

@@ -12,7 +12,7 @@ from byheart.agents.agent import Agent
 from byheart.agents.reading import lines, tools
 from byheart.agents.reading.folders import Machine, file_of, files_in, names_in
 from byheart.agents.reading.lines import Broken
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import blocks_of, flat, listing, mapping, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
@@ -43,22 +43,22 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             counted(tally, reader.message(message), 0)
         else:
             tally.skipped[lines.NOT_OBJECT] += 1
-        yield from reader.scribe.take()
+        yield from reader.builder.take()
     tally.known_bytes = tally.bytes
-    yield from reader.scribe.end()
+    yield from reader.builder.end()
 
 
 class _Reader:
     def __init__(self, found: Found, caps: Caps, tally: Tally, whole: dict[str, Any]) -> None:
         folder = os.path.dirname(found.path)
         own = os.path.basename(folder)
-        self.scribe = Scribe(Session(id=own, agent=found.agent, path=found.path))
+        self.builder = TurnBuilder(Session(id=own, agent=found.agent, path=found.path))
         self._at: Any = None
         self._calls = 0
         self._facts(folder, own, caps, tally, whole)
 
     def _facts(self, folder: str, own: str, caps: Caps, tally: Tally, whole: dict[str, Any]) -> None:
-        know = self.scribe.know
+        know = self.builder.know
         for name in (f"{own}.json", "history_item.json"):
             beside = os.path.join(folder, name)
             if not os.path.isfile(beside):
@@ -83,20 +83,20 @@ class _Reader:
                 if facts.get("ended_at") or facts.get("status") in ("completed", "failed", "cancelled")
                 else None,
             )
-            self.scribe.seen(when(facts.get("started_at")) or when(facts.get("ts")))
-            self.scribe.seen(when(facts.get("ended_at")))
+            self.builder.seen(when(facts.get("started_at")) or when(facts.get("ts")))
+            self.builder.seen(when(facts.get("ended_at")))
         know(version=string(mapping(whole.get("origin")).get("version")), parent=string(whole.get("parentSessionId")))
         if own.isdigit():
             self._at = when(int(own)) if len(own) < 17 else None
-            self.scribe.seen(self._at)
+            self.builder.seen(self._at)
 
     def message(self, message: dict[str, Any]) -> str | None:
         role, content = message.get("role"), message.get("content")
         self._at = when(message.get("ts")) or self._at
-        self.scribe.seen(self._at)
+        self.builder.seen(self._at)
         blocks = blocks_of(content)
         if message.get("isSummary"):
-            self.scribe.say(str(role), Speaker.SYSTEM, flat(content), self._at, synthetic="summary")
+            self.builder.say(str(role), Speaker.SYSTEM, flat(content), self._at, synthetic="summary")
         elif role == "user":
             self._user(blocks)
         elif role == "assistant":
@@ -104,7 +104,7 @@ class _Reader:
                 kind = string(mapping(block).get("type"))
                 if kind in ("tool_use", "tool-call"):
                     given = block.get("input", block.get("args"))
-                    self.scribe.call(
+                    self.builder.call(
                         string(block.get("id")) or string(block.get("toolCallId")) or None,
                         string(block.get("name")) or string(block.get("toolName")),
                         given,
@@ -130,7 +130,7 @@ class _Reader:
             found = _RESULT.match(text)
             folder = _FOLDER.search(text)
             if folder:
-                self.scribe.know_first(cwd=folder.group(1))
+                self.builder.know_first(cwd=folder.group(1))
             if found:
                 open_call, rest = f"xml-{self._calls}", text[found.end() :]
                 if rest.strip():
@@ -141,15 +141,15 @@ class _Reader:
                 open_call = None
             else:
                 texts.append(text)
-        self.scribe.hear("\n".join(filter(None, texts)), self._at, wrappers=_WRAPPERS)
+        self.builder.hear("\n".join(filter(None, texts)), self._at, wrappers=_WRAPPERS)
 
     def _outcome(self, call: str, text: str) -> None:
         """An XML tool's result; what the person said about it comes along in a tag."""
         at = text.find("<feedback>")
         if at >= 0:
-            self.scribe.hear(text[at:], self._at, wrappers=_WRAPPERS)
+            self.builder.hear(text[at:], self._at, wrappers=_WRAPPERS)
             text = text[:at]
-        self.scribe.answer(call, text, self._at, failed=text.lstrip().startswith(_DENIED) or None)
+        self.builder.answer(call, text, self._at, failed=text.lstrip().startswith(_DENIED) or None)
 
     def _result(self, block: dict[str, Any]) -> None:
         content = tools.arguments_of(block.get("content", block.get("output")))
@@ -165,7 +165,7 @@ class _Reader:
                 pieces.append(flat(each))
         output = "\n".join(filter(None, pieces)) if pieces else flat(content)
         call = string(block.get("tool_use_id")) or string(block.get("toolCallId")) or None
-        self.scribe.answer(
+        self.builder.answer(
             call,
             output,
             self._at,
@@ -182,14 +182,14 @@ class _Reader:
             end = text.find(f"</{tool}>", found.end())
             if end < 0:
                 break
-            self.scribe.say("assistant", Speaker.ASSISTANT, text[position : found.start()], self._at)
+            self.builder.say("assistant", Speaker.ASSISTANT, text[position : found.start()], self._at)
             given = _fields(text[found.end() : end])
             if tool in _SPOKEN:
-                self.scribe.say("assistant", Speaker.ASSISTANT, given.pop(_SPOKEN[tool], ""), self._at)
+                self.builder.say("assistant", Speaker.ASSISTANT, given.pop(_SPOKEN[tool], ""), self._at)
             self._calls += 1
-            self.scribe.call(f"xml-{self._calls}", tool, given, self._at)
+            self.builder.call(f"xml-{self._calls}", tool, given, self._at)
             position = end + len(tool) + 3
-        self.scribe.say("assistant", Speaker.ASSISTANT, text[position:], self._at)
+        self.builder.say("assistant", Speaker.ASSISTANT, text[position:], self._at)
 
 
 def _fields(body: str) -> dict[str, str]:

@@ -23,9 +23,9 @@ from byheart.agents.installing.parts import (
 from byheart.agents.reading import lines
 from byheart.agents.reading.chat import chat_message
 from byheart.agents.reading.folders import Machine, files_in, is_running
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, number, string, when
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
 NAME = "copilot"
@@ -46,19 +46,19 @@ class CopilotReader:
             if name == "events.jsonl"
             else named_uuid(name) or name.removesuffix(".jsonl")
         )
-        self.scribe = Scribe(Session(id=own, agent=NAME, path=found.path))
+        self.builder = TurnBuilder(Session(id=own, agent=NAME, path=found.path))
         self._starts: dict[str, int] = {}
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one event in; the name of its type where that is unknown."""
         kind, data, at = string(value.get("type")), mapping(value.get("data")), when(value.get("timestamp"))
-        scribe = self.scribe
-        scribe.seen(at)
+        builder = self.builder
+        builder.seen(at)
         side = string(value.get("agentId")) or string(data.get("parentToolCallId")) or None
         own = string(value.get("id"))
-        scribe.at_line(own)
+        builder.at_line(own)
         if own:
-            self._starts[own] = scribe.number + 1
+            self._starts[own] = builder.number + 1
             if len(self._starts) > 20_000:
                 self._starts.pop(next(iter(self._starts)))
         if kind in ("session.start", "session.resume", "session.context_changed"):
@@ -69,8 +69,8 @@ class CopilotReader:
             self._assistant(data, at, side)
         elif kind == "tool.execution_start":
             call = string(data.get("toolCallId"))
-            if not scribe.is_open(call):
-                scribe.call(call or None, string(data.get("toolName")), data.get("arguments"), at, side=side)
+            if not builder.is_open(call):
+                builder.call(call or None, string(data.get("toolName")), data.get("arguments"), at, side=side)
         elif kind == "tool.execution_complete":
             self._result(data, at)
         else:
@@ -78,56 +78,56 @@ class CopilotReader:
         return None
 
     def _other(self, value: dict[str, Any], kind: str, data: dict[str, Any], at: Any, side: str | None) -> str | None:
-        scribe = self.scribe
+        builder = self.builder
         if kind == "session.compaction_complete":
             if data.get("success"):
-                scribe.say(
+                builder.say(
                     "system", Speaker.SYSTEM, string(data.get("summaryContent")), at, synthetic="summary", side=side
                 )
         elif kind in ("session.title_changed", "session.renamed"):
-            scribe.know(title=string(data.get("title")) or string(data.get("name")))
+            builder.know(title=string(data.get("title")) or string(data.get("name")))
         elif kind == "session.shutdown":
-            scribe.know(closed=True)
+            builder.know(closed=True)
         elif kind == "session.snapshot_rewind":
             first = self._starts.get(string(data.get("upToEventId")))
             if first:
-                scribe.stand(range(first, scribe.number + 1), Standing.ROLLED_BACK)
+                builder.stand(range(first, builder.number + 1), Standing.ROLLED_BACK)
         elif kind in ("hook.end", "system.notification"):
             text = flat(mapping(data.get("output")).get("additionalContext")) or string(data.get("content"))
-            scribe.say("system", Speaker.SYSTEM, text, at, synthetic="hook", side=side)
+            builder.say("system", Speaker.SYSTEM, text, at, synthetic="hook", side=side)
         elif kind.split(".")[0] not in _FAMILIES:
             return kind or "?" + ",".join(sorted(value)[:4])
         return None
 
     def _context(self, data: dict[str, Any]) -> None:
         context = mapping(data.get("context")) or data
-        scribe = self.scribe
-        if scribe.session.closed:
+        builder = self.builder
+        if builder.session.closed:
             from byheart.domain.values import replace
 
-            scribe.session = replace(scribe.session, closed=None)
-        scribe.know(id=string(data.get("sessionId")))
-        scribe.know_first(cwd=string(context.get("cwd")), commit=string(context.get("headCommit")))
-        scribe.know(
+            builder.session = replace(builder.session, closed=None)
+        builder.know(id=string(data.get("sessionId")))
+        builder.know_first(cwd=string(context.get("cwd")), commit=string(context.get("headCommit")))
+        builder.know(
             version=string(data.get("copilotVersion")),
             branch=string(context.get("branch")),
             model=string(data.get("selectedModel")),
             remote=string(context.get("repository")),
         )
-        scribe.seen(when(data.get("startTime")))
+        builder.seen(when(data.get("startTime")))
 
     def _user(self, data: dict[str, Any], at: Any, side: str | None) -> None:
         text, source = string(data.get("content")), string(data.get("source"))
         if side is None and source not in ("", "user"):
-            self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic=source.split("-")[0])
+            self.builder.say("user", Speaker.SYSTEM, text, at, synthetic=source.split("-")[0])
         else:
-            self.scribe.hear(text, at, side=side)
+            self.builder.hear(text, at, side=side)
 
     def _assistant(self, data: dict[str, Any], at: Any, side: str | None) -> None:
-        self.scribe.say("assistant", Speaker.ASSISTANT, flat(data.get("content")), at, side=side)
+        self.builder.say("assistant", Speaker.ASSISTANT, flat(data.get("content")), at, side=side)
         for request in listing(data.get("toolRequests")):
             call = mapping(request)
-            self.scribe.call(
+            self.builder.call(
                 string(call.get("toolCallId")) or None, string(call.get("name")), call.get("arguments"), at, side=side
             )
 
@@ -142,7 +142,7 @@ class CopilotReader:
             for each in map(mapping, listing(data.get("fileEdits")))
             if string(each.get("path"))
         ]
-        self.scribe.answer(
+        self.builder.answer(
             string(data.get("toolCallId")) or None,
             flat(result.get("content")) or string(error.get("message")),
             at,
@@ -156,11 +156,11 @@ class CopilotReader:
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
-        return {"scribe": self.scribe.state(), "starts": list(self._starts.items())}
+        return {"scribe": self.builder.state(), "starts": list(self._starts.items())}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
         self._starts = dict(state["starts"])
 
 
@@ -170,15 +170,15 @@ def document(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     if "chatMessages" not in whole:
         raise lines.Broken("not a session")
     own = string(whole.get("sessionId")) or named_uuid(found.path) or os.path.basename(found.path)
-    scribe = Scribe(Session(id=own, agent=NAME, path=found.path))
+    builder = TurnBuilder(Session(id=own, agent=NAME, path=found.path))
     at = when(whole.get("startTime"))
-    scribe.seen(at)
+    builder.seen(at)
     for message in map(mapping, listing(whole["chatMessages"])[: caps.rows]):
-        chat_message(scribe, message, at)
-        yield from scribe.take()
+        chat_message(builder, message, at)
+        yield from builder.take()
     tally.lines = tally.known_lines = 1
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
 def transcripts(machine: Machine) -> Iterator[Found]:
@@ -214,7 +214,7 @@ def is_active(machine: Machine, session: Session) -> bool:
     return any(is_running(int(pid)) for pid in pids if pid.isdigit() and len(pid) < 10)
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Copilot CLI: a hooks file of ours, MCP, a skill."""
     folder = base(target, "COPILOT_HOME", ".copilot")
     events = wanted(target, {"session-start": "sessionStart", "prompt": "userPromptSubmitted", "pre-tool": "preToolUse", "session-end": "sessionEnd"})  # fmt: skip

@@ -11,9 +11,9 @@ from byheart.agents.agent import Agent, Texts
 from byheart.agents.installing.parts import TOOLS, element, hook_line, member, server, wanted
 from byheart.agents.reading import lines
 from byheart.agents.reading.folders import Machine, files_in, names_in
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import blocks_of, flat, mapping, named_uuid, string, when
-from byheart.domain.installing import Piece, Recipe, Target
+from byheart.domain.installing import InstallTarget, Piece, Recipe
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 from byheart.domain.values import replace
 
@@ -36,8 +36,8 @@ class CursorReader:
     """Reads the lines of one transcript."""
 
     def __init__(self, found: Found) -> None:
-        self.scribe = Scribe(_session(found))
-        self._side = self.scribe.session.id if self.scribe.session.parent else None
+        self.builder = TurnBuilder(_session(found))
+        self._side = self.builder.session.id if self.builder.session.parent else None
         self._calls = 0
         self._waiting: list[str] = []
 
@@ -51,7 +51,7 @@ class CursorReader:
                 else string(value.get("type")) or "?"
             )
         at = when(value.get("timestamp"))
-        self.scribe.seen(at)
+        self.builder.seen(at)
         texts = []
         for block in blocks_of(content):
             kind = string(mapping(block).get("type"))
@@ -59,7 +59,7 @@ class CursorReader:
                 self._calls += 1
                 own = string(block.get("id")) or string(block.get("toolCallId")) or f"call-{self._calls}"
                 name = string(block.get("name")) or string(block.get("toolName"))
-                self.scribe.call(own, name, block.get("input", block.get("args")), at, side=self._side)
+                self.builder.call(own, name, block.get("input", block.get("args")), at, side=self._side)
                 self._waiting.append(own)
             elif kind in _RESULTS:
                 self._result(block, at)
@@ -67,7 +67,7 @@ class CursorReader:
                 texts.append(flat(block))
             else:
                 speaker = Speaker.SYSTEM if role == "system" else Speaker.ASSISTANT
-                self.scribe.say(str(role), speaker, flat(block), at, side=self._side)
+                self.builder.say(str(role), speaker, flat(block), at, side=self._side)
         self._user("\n".join(filter(None, texts)), at)
         return None
 
@@ -76,16 +76,16 @@ class CursorReader:
             return
         folder = _WORKSPACE.search(text)
         if folder:
-            self.scribe.know(cwd=folder.group(1).strip())
+            self.builder.know(cwd=folder.group(1).strip())
         self._waiting.clear()
-        self.scribe.hear(text, at, side=self._side, wrappers=_WRAPPERS)
+        self.builder.hear(text, at, side=self._side, wrappers=_WRAPPERS)
 
     def _result(self, block: dict[str, Any], at: Any) -> None:
         own = string(block.get("tool_use_id")) or string(block.get("toolCallId"))
-        if not self.scribe.is_open(own) and self._waiting:
+        if not self.builder.is_open(own) and self._waiting:
             own = self._waiting.pop(0)
         failed = block.get("is_error")
-        self.scribe.answer(
+        self.builder.answer(
             own or None,
             flat(block.get("content", block.get("result"))),
             at,
@@ -97,47 +97,47 @@ class CursorReader:
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
-        return {"scribe": self.scribe.state(), "calls": self._calls, "waiting": self._waiting[-100:]}
+        return {"scribe": self.builder.state(), "calls": self._calls, "waiting": self._waiting[-100:]}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
         self._calls, self._waiting = int(state["calls"]), list(state["waiting"])
 
 
 def plain(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """The oldest transcripts: blocks headed `user:` and `assistant:`."""
     text = lines.text(found.path, caps.document_bytes, tally)
-    scribe = Scribe(_session(found))
+    builder = TurnBuilder(_session(found))
     heads = list(_BLOCK.finditer(text))
     for head, following in zip(heads, [*heads[1:], None], strict=False):
         body = text[head.end() : following.start() if following else len(text)]
         if head.group(1) == "user":
-            scribe.hear(body, None, wrappers=_WRAPPERS)
+            builder.hear(body, None, wrappers=_WRAPPERS)
         else:
-            _said(scribe, body)
+            _said(builder, body)
         tally.lines += 1
         tally.known_lines += 1
-        yield from scribe.take()
+        yield from builder.take()
     tally.known_bytes = tally.bytes if heads else 0
-    yield from scribe.end()
+    yield from builder.end()
 
 
-def _said(scribe: Scribe, body: str) -> None:
+def _said(builder: TurnBuilder, body: str) -> None:
     spoken: list[str] = []
     for paragraph in re.split(r"^(?=\[(?:Thinking|Tool call|Tool result)\])", body, flags=re.MULTILINE):
         head, _, rest = paragraph.partition("\n")
         if head.startswith("[Tool call]"):
             pairs = (row.strip().partition(": ") for row in rest.splitlines() if ": " in row)
             given = {name: value for name, _, value in pairs}
-            scribe.call("last", head.removeprefix("[Tool call]").strip(), given, None)
+            builder.call("last", head.removeprefix("[Tool call]").strip(), given, None)
         elif head.startswith("[Tool result]"):
-            scribe.answer("last", rest.strip(), None, tool=head.removeprefix("[Tool result]").strip())
+            builder.answer("last", rest.strip(), None, tool=head.removeprefix("[Tool result]").strip())
         elif head.startswith("[Thinking]"):
             spoken.append(paragraph.partition("\n\n")[2])
         else:
             spoken.append(paragraph)
-    scribe.say("assistant", Speaker.ASSISTANT, "".join(spoken), None)
+    builder.say("assistant", Speaker.ASSISTANT, "".join(spoken), None)
 
 
 def _cwd(path: str) -> str | None:
@@ -186,7 +186,7 @@ def is_prose(head: str, path: str) -> bool:
     return path.endswith(".txt") and "agent-transcripts" in path
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Cursor: hooks.json and mcp.json."""
     del texts
     folder = os.path.join(target.home, ".cursor")

@@ -9,9 +9,9 @@ from typing import Any
 from byheart.agents.agent import Agent, Texts
 from byheart.agents.installing.parts import SKILL, TOOLS, grouped_hooks, member, own_file, server, wanted, with_command
 from byheart.agents.reading.folders import Machine, files_in
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, listing, mapping, string, when
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.sessions import Found, Session, Speaker
 
 NAME = "droid"
@@ -23,15 +23,15 @@ class DroidReader:
 
     def __init__(self, found: Found) -> None:
         stem = os.path.basename(found.path).removesuffix(".jsonl")
-        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path))
+        self.builder = TurnBuilder(Session(id=stem, agent=NAME, path=found.path))
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
-        kind, at, scribe = string(value.get("type")), when(value.get("timestamp")), self.scribe
-        scribe.seen(at)
-        scribe.at_line(string(value.get("id")))
+        kind, at, builder = string(value.get("type")), when(value.get("timestamp")), self.builder
+        builder.seen(at)
+        builder.at_line(string(value.get("id")))
         if kind == "session_start":
-            scribe.know(
+            builder.know(
                 cwd=string(value.get("cwd")), title=string(value.get("title")), parent=string(value.get("parent"))
             )
         elif kind == "message":
@@ -41,8 +41,8 @@ class DroidReader:
         return None
 
     def _message(self, message: dict[str, Any], at: Any) -> None:
-        role, scribe = string(message.get("role")), self.scribe
-        scribe.know(model=string(message.get("model")))
+        role, builder = string(message.get("role")), self.builder
+        builder.know(model=string(message.get("model")))
         said: list[str] = []
         content = message.get("content")
         for block in map(
@@ -50,28 +50,28 @@ class DroidReader:
         ):
             kind = block.get("type")
             if kind == "tool_use":
-                scribe.call(string(block.get("id")) or None, string(block.get("name")), block.get("input"), at)
+                builder.call(string(block.get("id")) or None, string(block.get("name")), block.get("input"), at)
             elif kind == "tool_result":
                 failed = True if block.get("is_error") is True else None
-                scribe.answer(string(block.get("tool_use_id")) or None, flat(block.get("content")), at, failed=failed)
+                builder.answer(string(block.get("tool_use_id")) or None, flat(block.get("content")), at, failed=failed)
             elif kind == "text" and role == "assistant":
-                scribe.say("assistant", Speaker.ASSISTANT, flat(block), at)
+                builder.say("assistant", Speaker.ASSISTANT, flat(block), at)
             elif kind == "text":
                 said.append(flat(block))
         if role == "user" and said:
             # The client puts its reminders into blocks of their own, beside what was typed.
-            scribe.hear("\n".join(said), at)
+            builder.hear("\n".join(said), at)
 
     def finish(self) -> None:
         """Nothing is left to say."""
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
-        return {"scribe": self.scribe.state()}
+        return {"scribe": self.builder.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
 
 
 def transcripts(machine: Machine) -> Iterator[Found]:
@@ -85,7 +85,7 @@ def is_line(value: dict[str, Any], path: str) -> bool:
     return kind == "session_start" or (kind == "message" and f"{os.sep}.factory{os.sep}" in path)
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Droid: hooks in its settings in Claude Code's shape, MCP in a file of its own, a skill."""
     folder = os.path.join(target.home, ".factory")
     place = f"{target.project}/.factory" if target.project else folder

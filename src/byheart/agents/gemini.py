@@ -26,9 +26,9 @@ from byheart.agents.installing.parts import (
 from byheart.agents.reading import lines, memory_files
 from byheart.agents.reading.folders import Machine, files_in, names_in, setting_of
 from byheart.agents.reading.lines import Broken, Lines
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, spelled, string, when
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 
@@ -167,7 +167,7 @@ def _told(found: Found, history: _History, tally: Tally) -> Iterator[Event]:
     facts = history.facts
     name = os.path.basename(found.path)
     own = string(facts.get("sessionId")) or named_uuid(name) or name.rsplit(".", 1)[0]
-    scribe = Scribe(
+    builder = TurnBuilder(
         Session(
             id=own,
             agent=NAME,
@@ -177,29 +177,29 @@ def _told(found: Found, history: _History, tally: Tally) -> Iterator[Event]:
             parent=os.path.basename(os.path.dirname(found.path)) if facts.get("kind") == "subagent" else None,
         )
     )
-    scribe.seen(when(facts.get("startTime")))
-    scribe.seen(when(facts.get("lastUpdated")))
+    builder.seen(when(facts.get("startTime")))
+    builder.seen(when(facts.get("lastUpdated")))
     for key, message in history.messages.items():
-        scribe.standing = Standing.ROLLED_BACK if key in history.dropped else Standing.LIVE
-        scribe.at_line(string(message.get("id")) if len(string(message.get("id"))) >= 32 else "")
-        unknown = _message(scribe, message)
+        builder.standing = Standing.ROLLED_BACK if key in history.dropped else Standing.LIVE
+        builder.at_line(string(message.get("id")) if len(string(message.get("id"))) >= 32 else "")
+        unknown = _message(builder, message)
         if unknown:
             tally.unknown[f"message/{unknown}"] += 1
-        yield from scribe.take()
-    yield from scribe.end()
+        yield from builder.take()
+    yield from builder.end()
 
 
-def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
+def _message(builder: TurnBuilder, message: dict[str, Any]) -> str | None:
     kind, at = string(message.get("type")) or message.get("role"), when(message.get("timestamp"))
     content = message.get("content", message.get("parts"))
-    scribe.seen(at)
+    builder.seen(at)
     if kind == "user":
         for part in listing(content):
             if isinstance(part, dict) and "functionResponse" in part:
                 response = mapping(part["functionResponse"])
                 asked = string(response.get("id"))
-                if scribe.is_open(asked):
-                    scribe.answer(asked, _response(response), at)
+                if builder.is_open(asked):
+                    builder.answer(asked, _response(response), at)
         # What the person typed, where the client sent something else in its place: a command's text, a file's.
         typed = message.get("displayContent") or content
         text = "\n".join(
@@ -207,21 +207,23 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> str | None:
             for part in (listing(typed) or [typed])
             if not (isinstance(part, dict) and "functionResponse" in part)
         )
-        scribe.hear(text, at, side=scribe.session.id if scribe.session.parent else None)
+        builder.hear(text, at, side=builder.session.id if builder.session.parent else None)
     elif kind in ("gemini", "model", "assistant"):
-        scribe.know(model=string(message.get("model")))
+        builder.know(model=string(message.get("model")))
         calls = listing(message.get("toolCalls"))
         text = "\n".join(filter(None, (_plain(part) for part in (listing(content) or [content]))))
-        scribe.say("gemini", Speaker.ASSISTANT, text, at)
+        builder.say("gemini", Speaker.ASSISTANT, text, at)
         if not calls:
             for part in listing(content):
                 if isinstance(part, dict) and "functionCall" in part:
                     call = mapping(part["functionCall"])
-                    scribe.call(string(call.get("id")) or None, string(call.get("name")), call.get("args"), at)
+                    builder.call(string(call.get("id")) or None, string(call.get("name")), call.get("args"), at)
         for call in calls:
-            _call(scribe, mapping(call), at)
+            _call(builder, mapping(call), at)
     elif kind in ("info", "error", "warning", "system", "summary"):
-        scribe.say(str(kind), Speaker.SYSTEM, flat(content), at, synthetic="summary" if kind == "summary" else "notice")
+        builder.say(
+            str(kind), Speaker.SYSTEM, flat(content), at, synthetic="summary" if kind == "summary" else "notice"
+        )
     else:
         return string(kind) or "?"
     return None
@@ -233,9 +235,9 @@ def _plain(part: Any) -> str:
     return flat(part)
 
 
-def _call(scribe: Scribe, call: dict[str, Any], at: Any) -> None:
-    own = string(call.get("id")) or f"call-{scribe.number}"
-    scribe.call(own, string(call.get("name")), call.get("args"), at)
+def _call(builder: TurnBuilder, call: dict[str, Any], at: Any) -> None:
+    own = string(call.get("id")) or f"call-{builder.number}"
+    builder.call(own, string(call.get("name")), call.get("args"), at)
     status = string(call.get("status"))
     outputs = [
         _response(mapping(part["functionResponse"]))
@@ -247,7 +249,7 @@ def _call(scribe: Scribe, call: dict[str, Any], at: Any) -> None:
     if output or failed is not None:
         # Only a status other than 0 is written down.
         well = status == "success" and "Exit Code:" not in output[-400:]
-        scribe.answer(own, output, when(call.get("timestamp")) or at, failed=failed, well=well)
+        builder.answer(own, output, when(call.get("timestamp")) or at, failed=failed, well=well)
 
 
 def _response(response: dict[str, Any]) -> str:
@@ -315,7 +317,7 @@ def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
     return [MemoryFolder(scope=Scope.GLOBAL, folder=f"{machine.home}/.gemini", names=r"GEMINI\.md", read=read)]
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Gemini CLI: an extension of its own for the user; settings for a project."""
     folder = os.path.join(base(target, "GEMINI_CLI_HOME", ""), ".gemini")
     events = wanted(target, {"session-start": "SessionStart", "prompt": "BeforeAgent", "pre-tool": "BeforeTool", "session-end": "SessionEnd"})  # fmt: skip

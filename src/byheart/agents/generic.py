@@ -7,7 +7,7 @@ from typing import Any
 
 from byheart.agents.agent import Agent
 from byheart.agents.reading.chat import chat_message
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, mapping, number, string, when
 from byheart.domain.sessions import Found, Session, Speaker
 
@@ -21,31 +21,31 @@ class GenericReader:
 
     def __init__(self, found: Found) -> None:
         stem = os.path.basename(found.path).rsplit(".", 1)[0]
-        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path))
+        self.builder = TurnBuilder(Session(id=stem, agent=NAME, path=found.path))
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
-        scribe = self.scribe
+        builder = self.builder
         if isinstance(value.get("session"), dict):
             facts = value["session"]
-            scribe.know(**{name: string(facts.get(name)) for name in _FACTS})
-            scribe.know(agent=string(facts.get("agent")))
-            scribe.seen(when(facts.get("started")))
+            builder.know(**{name: string(facts.get(name)) for name in _FACTS})
+            builder.know(agent=string(facts.get("agent")))
+            builder.seen(when(facts.get("started")))
             if value.get("role") is None:
                 return None
         role = string(value.get("role"))
         role = _NAMES.get(role, role)
         at = when(value.get("time")) or when(value.get("timestamp"))
-        scribe.seen(at)
-        scribe.know_first(cwd=string(value.get("cwd")))
+        builder.seen(at)
+        builder.know_first(cwd=string(value.get("cwd")))
         content = value.get("text", value.get("content"))
         tool = string(value.get("tool"))
         if role == "tool" and tool:
-            call = string(value.get("call")) or f"call-{scribe.number}"
-            scribe.call(call, tool, value.get("arguments"), at, command=string(value.get("command")) or None)
+            call = string(value.get("call")) or f"call-{builder.number}"
+            builder.call(call, tool, value.get("arguments"), at, command=string(value.get("command")) or None)
             if "output" in value or content is not None:
                 failed = value.get("failed")
-                scribe.answer(
+                builder.answer(
                     call,
                     flat(value.get("output")) or flat(content),
                     at,
@@ -54,12 +54,12 @@ class GenericReader:
                 )
             return None
         if value.get("synthetic") and role == "user":
-            scribe.say(
+            builder.say(
                 "user", Speaker.SYSTEM, flat(content), at, synthetic=string(value["synthetic"]) or "added by the client"
             )
             return None
         return (
-            chat_message(scribe, {**value, "role": role, "content": content}, at)
+            chat_message(builder, {**value, "role": role, "content": content}, at)
             if role
             else "?" + ",".join(sorted(mapping(value))[:4])
         )
@@ -69,12 +69,12 @@ class GenericReader:
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
-        return {"scribe": self.scribe.state(), "agent": self.scribe.session.agent}
+        return {"scribe": self.builder.state(), "agent": self.builder.session.agent}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.know(agent=state["agent"])
-        self.scribe.restore(state["scribe"])
+        self.builder.know(agent=state["agent"])
+        self.builder.restore(state["scribe"])
 
 
 def is_line(value: dict[str, Any], path: str) -> bool:

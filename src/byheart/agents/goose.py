@@ -12,7 +12,7 @@ from byheart.agents.agent import Agent, MemoryFolder
 from byheart.agents.reading import lines, memory_files, stores
 from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.lines import Broken
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, string, when
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
@@ -28,67 +28,69 @@ class GooseReader:
 
     def __init__(self, found: Found) -> None:
         stem = os.path.basename(found.path).removesuffix(".jsonl")
-        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path))
+        self.builder = TurnBuilder(Session(id=stem, agent=NAME, path=found.path))
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
         if "role" not in value:
             if not {"working_dir", "description", "message_count", "total_tokens"} & set(value):
                 return "?" + ",".join(sorted(value)[:4])
-            self.scribe.know(cwd=string(value.get("working_dir")), title=string(value.get("description")))
+            self.builder.know(cwd=string(value.get("working_dir")), title=string(value.get("description")))
             return None
-        return message(self.scribe, value, mapping(value.get("metadata")))
+        return message(self.builder, value, mapping(value.get("metadata")))
 
     def finish(self) -> None:
         """Nothing is left to say."""
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
-        return {"scribe": self.scribe.state()}
+        return {"scribe": self.builder.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
 
 
-def message(scribe: Scribe, value: dict[str, Any], metadata: dict[str, Any], side: str | None = None) -> str | None:
+def message(
+    builder: TurnBuilder, value: dict[str, Any], metadata: dict[str, Any], side: str | None = None
+) -> str | None:
     """One message; the name of a block nobody knows."""
     role, at, unknown = value.get("role"), when(value.get("created")), None
-    scribe.seen(at)
+    builder.seen(at)
     hidden = metadata.get("userVisible") is False
     texts = []
     for item in map(mapping, listing(value.get("content"))):
         kind = string(item.get("type"))
         if kind == "text" and role == "assistant" and not hidden:
-            scribe.say("assistant", Speaker.ASSISTANT, string(item.get("text")), at, side=side)
+            builder.say("assistant", Speaker.ASSISTANT, string(item.get("text")), at, side=side)
         elif kind == "text":
             texts.append(string(item.get("text")))
         elif kind in ("toolRequest", "frontendToolRequest"):
             call = mapping(item.get("toolCall"))
             asked = mapping(call.get("value")) or call
-            scribe.call(
+            builder.call(
                 string(item.get("id")) or None, string(asked.get("name")), asked.get("arguments"), at, side=side
             )
         elif kind == "toolResponse":
-            _result(scribe, item, at)
+            _result(builder, item, at)
         elif kind not in _QUIET:
             unknown = f"content/{kind}"
     text = "\n".join(filter(None, texts))
     if hidden or role not in ("user", "assistant"):
-        scribe.say(string(role) or "system", Speaker.SYSTEM, text, at, synthetic="summary" if hidden else "notice")
+        builder.say(string(role) or "system", Speaker.SYSTEM, text, at, synthetic="summary" if hidden else "notice")
     else:
-        scribe.hear(text, at, side=side)
+        builder.hear(text, at, side=side)
     return unknown
 
 
-def _result(scribe: Scribe, item: dict[str, Any], at: Any) -> None:
+def _result(builder: TurnBuilder, item: dict[str, Any], at: Any) -> None:
     result = mapping(item.get("toolResult"))
     value = result.get("value")
     blocks = listing(mapping(value).get("content")) or listing(value)
     # The same output is often there twice, once for each audience.
     texts = list(dict.fromkeys(flat(block) for block in blocks))
     failed = result.get("status") == "error" or mapping(value).get("isError") is True
-    scribe.answer(
+    builder.answer(
         string(item.get("id")) or None, "\n".join(filter(None, texts)) or flat(result.get("error")), at, failed=failed
     )
 
@@ -126,7 +128,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         if row is None:
             raise Broken("session is gone")
         info = stores.named(row)
-        scribe = Scribe(
+        builder = TurnBuilder(
             Session(
                 id=found.part,
                 agent=NAME,
@@ -136,17 +138,17 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
                 parent=string(info.get("parent_session_id")) or None,
             )
         )
-        scribe.seen(when(info.get("created_at")))
+        builder.seen(when(info.get("created_at")))
         query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
         for each in stores.rows(store, query, found.part, most=caps.rows):
             yield from _stored(
-                scribe, each, caps, tally, found.part if info.get("session_type") == "sub_agent" else None
+                builder, each, caps, tally, found.part if info.get("session_type") == "sub_agent" else None
             )
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
-def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None) -> Sequence[Event]:
+def _stored(builder: TurnBuilder, row: Any, caps: Caps, tally: Tally, side: str | None) -> Sequence[Event]:
     known = stores.named(row)
     content, metadata = string(known.get("content_json")), string(known.get("metadata_json"))
     tally.bytes += len(content)
@@ -162,8 +164,8 @@ def _stored(scribe: Scribe, row: Any, caps: Caps, tally: Tally, side: str | None
         tally.skipped[str(reason)] += 1
         return []
     value = {"role": known.get("role"), "created": known.get("created_timestamp"), "content": blocks}
-    counted(tally, message(scribe, value, more, side), 0)
-    return scribe.take()
+    counted(tally, message(builder, value, more, side), 0)
+    return builder.take()
 
 
 def transcripts(machine: Machine) -> Iterator[Found]:

@@ -17,7 +17,7 @@ from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import counted
 from byheart.agents.reading.values import string, when
 from byheart.agents.reading.zstd import inflated
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Tally
 
@@ -61,10 +61,10 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
                 continue
             tally.bytes += len(raw)
             _take(reader, raw, tally)
-            yield from reader.scribe.take()
+            yield from reader.builder.take()
         _window(store, reader, found.part)
     reader.finish()
-    yield from reader.scribe.end()
+    yield from reader.builder.end()
 
 
 def _take(reader: PiReader, raw: bytes, tally: Tally) -> None:
@@ -89,12 +89,12 @@ def _window(store: Any, reader: PiReader, session: str) -> None:
     if row is None:
         return
     known = stores.named(row)
-    reader.scribe.know(
+    reader.builder.know(
         parent=string(known.get("spawned_by")) or string(known.get("parent_session_key")),
         title=string(known.get("display_name")),
         closed=True if known.get("status") in ("done", "failed", "killed", "timeout") else None,
     )
-    reader.scribe.seen(when(known.get("started_at")))
+    reader.builder.seen(when(known.get("started_at")))
 
 
 def transcripts(machine: Machine) -> Iterator[Found]:
@@ -115,7 +115,7 @@ def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
     return [MemoryFolder(scope=Scope.GLOBAL, folder=f"{home}/workspace", names=names, read=memory_files.prose)]
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """OpenClaw: MCP in its config, a skill, and a block in its workspace that has it look at memory first."""
     folder = base(target, "OPENCLAW_STATE_DIR", ".openclaw")
     # It reads the same folder whichever project it works in.

@@ -13,9 +13,9 @@ from byheart.agents.installing.parts import COMMAND, TOOLS, member, own_file, sc
 from byheart.agents.reading import lines, stores
 from byheart.agents.reading.folders import Machine, names_in
 from byheart.agents.reading.lines import Broken
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
 NAME = "opencode"
@@ -175,7 +175,7 @@ def _document(path: str, caps: Caps, tally: Tally) -> dict[str, Any] | None:
 def _told(found: Found, info: dict[str, Any], messages: Iterable[Message], tally: Tally) -> Iterator[Event]:
     own = string(info.get("id")) or found.part or os.path.basename(found.path).removesuffix(".json")
     title = string(info.get("title"))
-    scribe = Scribe(
+    builder = TurnBuilder(
         Session(
             id=own,
             agent=found.agent,
@@ -187,63 +187,63 @@ def _told(found: Found, info: dict[str, Any], messages: Iterable[Message], tally
         )
     )
     times, revert = mapping(info.get("time")), mapping(info.get("revert"))
-    scribe.seen(when(times.get("created")))
-    scribe.seen(when(times.get("updated")))
+    builder.seen(when(times.get("created")))
+    builder.seen(when(times.get("updated")))
     cut = string(revert.get("messageID"))
     for message, parts in messages:
         name = string(message.get("id"))
-        scribe.standing = Standing.ROLLED_BACK if cut and name >= cut else Standing.LIVE
+        builder.standing = Standing.ROLLED_BACK if cut and name >= cut else Standing.LIVE
         counted(tally, None, 0)
         for part in parts:
-            counted(tally, _part(scribe, message, part), 0)
+            counted(tally, _part(builder, message, part), 0)
         error = mapping(message.get("error"))
         if error:
-            scribe.say(
+            builder.say(
                 "assistant",
                 Speaker.SYSTEM,
                 flat(mapping(error.get("data")).get("message")) or string(error.get("name")),
                 when(mapping(message.get("time")).get("created")),
                 synthetic="notice",
             )
-        yield from scribe.take()
+        yield from builder.take()
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
-def _part(scribe: Scribe, message: dict[str, Any], part: dict[str, Any]) -> str | None:
+def _part(builder: TurnBuilder, message: dict[str, Any], part: dict[str, Any]) -> str | None:
     kind, role = string(part.get("type")), message.get("role")
     at = when(mapping(part.get("time")).get("start")) or when(mapping(message.get("time")).get("created"))
-    scribe.seen(at)
+    builder.seen(at)
     # A child session's prompts come from the agent that started it.
-    side = scribe.session.id if scribe.session.parent else None
+    side = builder.session.id if builder.session.parent else None
     if role == "assistant":
-        scribe.know(model=string(message.get("modelID")))
-        scribe.know_first(cwd=string(mapping(message.get("path")).get("cwd")))
+        builder.know(model=string(message.get("modelID")))
+        builder.know_first(cwd=string(mapping(message.get("path")).get("cwd")))
     if kind == "text":
         text = string(part.get("text"))
         if role == "assistant":
             is_summary = message.get("summary") is True or message.get("mode") == "compaction"
             speaker = Speaker.SYSTEM if is_summary else Speaker.ASSISTANT
-            scribe.say("assistant", speaker, text, at, synthetic="summary" if is_summary else None, side=side)
+            builder.say("assistant", speaker, text, at, synthetic="summary" if is_summary else None, side=side)
         elif part.get("synthetic") or part.get("ignored") or role != "user":
-            scribe.say("user", Speaker.SYSTEM, text, at, synthetic="added by the client")
+            builder.say("user", Speaker.SYSTEM, text, at, synthetic="added by the client")
         else:
             quoted = len(text) > 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1]
-            scribe.hear(text[1:-1] if quoted else text, at, side=side)
+            builder.hear(text[1:-1] if quoted else text, at, side=side)
     elif kind in ("tool", "tool-invocation"):
-        _tool(scribe, part, at)
+        _tool(builder, part, at)
     elif kind == "compaction":
-        scribe.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
+        builder.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
     elif kind not in _QUIET:
         return f"part/{kind}"
     return None
 
 
-def _tool(scribe: Scribe, part: dict[str, Any], at: Any) -> None:
+def _tool(builder: TurnBuilder, part: dict[str, Any], at: Any) -> None:
     old = mapping(part.get("toolInvocation"))
     state = mapping(part.get("state")) or {"status": "completed", "input": old.get("args"), "output": old.get("result")}
     own = string(part.get("callID")) or string(old.get("toolCallId")) or string(part.get("id")) or None
-    scribe.call(
+    builder.call(
         own,
         string(part.get("tool")) or string(old.get("toolName")),
         state.get("input"),
@@ -253,7 +253,7 @@ def _tool(scribe: Scribe, part: dict[str, Any], at: Any) -> None:
     if status not in ("completed", "error"):
         return
     edited = string(mapping(more.get("filediff")).get("file"))
-    scribe.answer(
+    builder.answer(
         own,
         flat(state.get("output")) or flat(state.get("error")),
         when(mapping(state.get("time")).get("end")) or at,
@@ -287,7 +287,7 @@ def stored(path: str) -> Iterator[Found]:
     return in_store(path, "kilo" if "kilo" in os.path.basename(path) else NAME)
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """opencode: a plugin of ours, and MCP in its config."""
     folder = os.path.join(target.environment.get("XDG_CONFIG_HOME") or os.path.join(target.home, ".config"), "opencode")
     place = f"{target.project}/.opencode" if target.project else folder

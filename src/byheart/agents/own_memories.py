@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from byheart.agents.agent import MemoryFolder
     from byheart.agents.reading.memory_files import Native
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 _LARGEST, _MOST_FILES = 400_000, 2_000
 
@@ -46,7 +46,7 @@ def names() -> list[str]:
 
 
 def take_over(
-    context: Desk, home: str, environment: dict[str, str], agents: Sequence[str], *, dry_run: bool
+    context: Context, home: str, environment: dict[str, str], agents: Sequence[str], *, dry_run: bool
 ) -> list[Taken]:
     """What became of storing what agents remembered as journal records of this project, or of all projects. What was forgotten
     stays forgotten."""
@@ -66,7 +66,7 @@ def take_over(
 
 
 def _stored(
-    context: Desk, agent: str, scope: Scope, files: list[str], records: list[Record], *, dry_run: bool
+    context: Context, agent: str, scope: Scope, files: list[str], records: list[Record], *, dry_run: bool
 ) -> Taken:
     taken = Taken(agent=agent, scope=scope.value, files=files, entries=len(records))
     if records:
@@ -77,7 +77,7 @@ def _stored(
     return taken
 
 
-def _gathered(context: Desk, agent: str, place: MemoryFolder) -> tuple[list[Record], list[str]]:
+def _gathered(context: Context, agent: str, place: MemoryFolder) -> tuple[list[Record], list[str]]:
     """The entries of a place, and the files they stand in. What cannot be read is passed over: it is not ours to mend."""
     records: list[Record] = []
     files: list[str] = []
@@ -97,7 +97,7 @@ def _gathered(context: Desk, agent: str, place: MemoryFolder) -> tuple[list[Reco
     return records, files
 
 
-def _files(context: Desk, place: MemoryFolder) -> Iterator[str]:
+def _files(context: Context, place: MemoryFolder) -> Iterator[str]:
     if not os.path.isdir(place.folder):
         return
     pattern = re.compile(place.names)

@@ -12,7 +12,7 @@ from byheart.agents.installing.parts import HOOKS, SKILL, TOOLS, base, member, o
 from byheart.agents.reading import memory_files
 from byheart.agents.reading.entry_tree import PiReader, is_entry_of
 from byheart.agents.reading.folders import Machine, files_in, names_in
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found
 
@@ -45,7 +45,7 @@ def oh_my_pi_memories(machine: Machine, folder: str) -> list[MemoryFolder]:
     ]
 
 
-def pi_recipe(target: Target, texts: Texts) -> Recipe:
+def pi_recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """pi: an extension, which also brings the tools that others get by MCP."""
     folder = base(target, "PI_CODING_AGENT_DIR", ".pi/agent")
     place = f"{target.project}/.pi" if target.project else folder
@@ -54,7 +54,7 @@ def pi_recipe(target: Target, texts: Texts) -> Recipe:
     return Recipe(agent="pi", pieces=pieces, folders=(folder,), programs=("pi",))
 
 
-def oh_my_pi_recipe(target: Target, texts: Texts) -> Recipe:
+def oh_my_pi_recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """oh-my-pi: an extension, and MCP in a file of its own."""
     folder = base(target, "PI_CODING_AGENT_DIR", ".omp/agent")
     place = f"{target.project}/.omp" if target.project else folder

@@ -11,9 +11,9 @@ from byheart.agents.agent import Agent, MemoryFolder, Texts
 from byheart.agents.installing.parts import SKILL, TOOLS, grouped_hooks, member, own_file, server, wanted, with_command
 from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in, names_in
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session, Speaker
 
@@ -28,34 +28,34 @@ class QwenReader:
         folder = os.path.dirname(found.path)
         nested = os.path.basename(os.path.dirname(folder)) == "subagents"
         parent = os.path.basename(folder) if nested else None
-        self.scribe = Scribe(Session(id=stem, agent=NAME, path=found.path, parent=parent))
+        self.builder = TurnBuilder(Session(id=stem, agent=NAME, path=found.path, parent=parent))
         self._side = stem if nested else None
 
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one line in; the name of its type where that is unknown."""
-        kind, at, scribe = string(value.get("type")), when(value.get("timestamp")), self.scribe
-        scribe.seen(at)
-        scribe.at_line(string(value.get("uuid")))
-        scribe.know_first(cwd=string(value.get("cwd")))
-        scribe.know(version=string(value.get("version")), branch=string(value.get("gitBranch")))
+        kind, at, builder = string(value.get("type")), when(value.get("timestamp")), self.builder
+        builder.seen(at)
+        builder.at_line(string(value.get("uuid")))
+        builder.know_first(cwd=string(value.get("cwd")))
+        builder.know(version=string(value.get("version")), branch=string(value.get("gitBranch")))
         parts = listing(mapping(value.get("message")).get("parts"))
         if kind == "user":
             self._user(value, parts, at)
         elif kind == "assistant":
-            scribe.know(model=string(value.get("model")))
+            builder.know(model=string(value.get("model")))
             for part in parts:
                 call = mapping(mapping(part).get("functionCall"))
                 if call:
-                    scribe.call(
+                    builder.call(
                         string(call.get("id")) or None, string(call.get("name")), call.get("args"), at, side=self._side
                     )
                 else:
-                    scribe.say("assistant", Speaker.ASSISTANT, flat(part), at, side=self._side)
+                    builder.say("assistant", Speaker.ASSISTANT, flat(part), at, side=self._side)
         elif kind == "tool_result":
             self._result(value, parts, at)
         elif kind == "system":
             if value.get("subtype") in ("chat_compression", "compression"):
-                scribe.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
+                builder.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
         else:
             return string(kind) or "?"
         return None
@@ -65,11 +65,11 @@ class QwenReader:
             mapping(value.get("message")).get("content")
         )
         if value.get("provenance") not in (None, "real_user"):
-            self.scribe.say(
+            self.builder.say(
                 "user", Speaker.SYSTEM, text, at, synthetic=string(value["provenance"]) or "notice", side=self._side
             )
         else:
-            self.scribe.hear(text, at, side=self._side)
+            self.builder.hear(text, at, side=self._side)
 
     def _result(self, value: dict[str, Any], parts: list[Any], at: Any) -> None:
         outcome = mapping(value.get("toolCallResult"))
@@ -78,7 +78,7 @@ class QwenReader:
             response = mapping(mapping(part).get("functionResponse"))
             body = mapping(response.get("response"))
             status = string(outcome.get("status"))
-            self.scribe.answer(
+            self.builder.answer(
                 string(response.get("id")) or string(outcome.get("callId")) or None,
                 flat(body.get("output") or body.get("error")),
                 at,
@@ -92,11 +92,11 @@ class QwenReader:
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
-        return {"scribe": self.scribe.state()}
+        return {"scribe": self.builder.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
 
 
 def transcripts(machine: Machine) -> Iterator[Found]:
@@ -127,7 +127,7 @@ def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
     ]
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Qwen Code: settings in the shape of Claude Code's hooks and Gemini's servers."""
     folder = os.path.join(target.home, ".qwen")
     place = f"{target.project}/.qwen" if target.project else folder

@@ -26,7 +26,7 @@ def names() -> tuple[str, ...]:
     return tuple(agent.name for agent in every().values() if agent.is_read)
 
 
-class Source:
+class AgentSource:
     """One agent's transcripts on this machine."""
 
     def __init__(self, agent: Agent, machine: Machine, caps: Caps) -> None:
@@ -91,10 +91,10 @@ def _nothing(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     yield from ()
 
 
-def sources(machine: Machine, folders: tuple[str, ...], caps: Caps) -> list[Source | FolderSource]:
+def sources(machine: Machine, folders: tuple[str, ...], caps: Caps) -> list[AgentSource | FolderSource]:
     """All agents, and the user's own folders."""
     known = [agent for agent in every().values() if agent.transcripts]
-    found: list[Source | FolderSource] = [Source(agent, machine, caps) for agent in known]
+    found: list[AgentSource | FolderSource] = [AgentSource(agent, machine, caps) for agent in known]
     return [*found, FolderSource(folders, caps)] if folders else found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from byheart.agents.agent import Agent
 from byheart.agents.reading import lines
 from byheart.agents.reading.folders import Machine, files_in
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import when
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Tally, Touch
 
@@ -57,7 +57,7 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     cwd = (
         os.path.dirname(os.path.dirname(folder)) if os.path.basename(os.path.dirname(folder)) == ".specstory" else None
     )
-    scribe = Scribe(
+    builder = TurnBuilder(
         Session(
             id=head.group(2) if head else name.removesuffix(".md"),
             agent=NAME,
@@ -67,14 +67,14 @@ def read(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         )
     )
     if head:
-        scribe.know(version=head.group(1))
-        scribe.seen(_time(head.group(3)))
+        builder.know(version=head.group(1))
+        builder.seen(_time(head.group(3)))
     for speaker, side, at, body in _messages(text, tally):
-        scribe.seen(at)
-        _message(scribe, speaker, side, at, body)
-        yield from scribe.take()
+        builder.seen(at)
+        _message(builder, speaker, side, at, body)
+        yield from builder.take()
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
 def _title(text: str) -> str | None:
@@ -125,34 +125,34 @@ def _time(text: str) -> datetime | None:
     )
 
 
-def _message(scribe: Scribe, speaker: str, side: str | None, at: datetime | None, body: str) -> None:
+def _message(builder: TurnBuilder, speaker: str, side: str | None, at: datetime | None, body: str) -> None:
     body = re.sub(r"^<!-- message-id:[^\n]*-->\s*", "", body.strip())
     body = re.sub(r"\n---\s*\Z", "", body)
     if speaker == "User":
-        scribe.hear(body, at, side=side)
+        builder.hear(body, at, side=side)
         return
     position, bare_body = 0, _masked(body)
     while position < len(body):
         tool, thought = _TOOL.search(bare_body, position), bare_body.find("<think>", position)
         if thought >= 0 and (tool is None or thought < tool.start()):
-            scribe.say("assistant", Speaker.ASSISTANT, _clean(body[position:thought]), at, side=side)
+            builder.say("assistant", Speaker.ASSISTANT, _clean(body[position:thought]), at, side=side)
             end = bare_body.find("</think>", thought)
             position = len(body) if end < 0 else end + 8
             continue
         if tool is None:
             break
-        scribe.say("assistant", Speaker.ASSISTANT, _clean(body[position : tool.start()]), at, side=side)
+        builder.say("assistant", Speaker.ASSISTANT, _clean(body[position : tool.start()]), at, side=side)
         end = bare_body.find("</tool-use>", tool.end())
         end = len(body) if end < 0 else end
-        _call(scribe, tool.group(1), tool.group(2), body[tool.end() : end], at, side)
+        _call(builder, tool.group(1), tool.group(2), body[tool.end() : end], at, side)
         position = end + 11
     rest = body[position:]
     bare = _BARE.search(rest)
     if bare and "<tool-use" not in rest:
-        scribe.say("assistant", Speaker.ASSISTANT, _clean(rest[: bare.start()]), at, side=side)
-        _call(scribe, "", bare.group(1), rest[bare.start() :], at, side)
+        builder.say("assistant", Speaker.ASSISTANT, _clean(rest[: bare.start()]), at, side=side)
+        _call(builder, "", bare.group(1), rest[bare.start() :], at, side)
     else:
-        scribe.say("assistant", Speaker.ASSISTANT, _clean(rest), at, side=side)
+        builder.say("assistant", Speaker.ASSISTANT, _clean(rest), at, side=side)
 
 
 def _masked(body: str) -> str:
@@ -160,7 +160,7 @@ def _masked(body: str) -> str:
     return _FENCE.sub(lambda found: " " * len(found.group()), body)
 
 
-def _call(scribe: Scribe, kind: str, tool: str, body: str, at: Any, side: str | None) -> None:
+def _call(builder: TurnBuilder, kind: str, tool: str, body: str, at: Any, side: str | None) -> None:
     head = body[: body.find("```")] if "```" in body else body
     label = _BARE.search(head)
     ticked = _TICKED.findall(head)
@@ -177,8 +177,8 @@ def _call(scribe: Scribe, kind: str, tool: str, body: str, at: Any, side: str | 
         given["command"] = html.unescape(subject)
     elif subject:
         given["path" if "/" in subject or "." in subject else "input"] = html.unescape(subject)
-    call = f"call-{scribe.number}"
-    scribe.call(call, tool, given or html.unescape(_clean(head))[:2000], at, side=side)
+    call = f"call-{builder.number}"
+    builder.call(call, tool, given or html.unescape(_clean(head))[:2000], at, side=side)
     output = "\n".join(each.strip("\n") for each in fences)
     named_there = _CHANGED.search(output[:2_000])
     touches: tuple[Touch, ...] = ()
@@ -186,7 +186,7 @@ def _call(scribe: Scribe, kind: str, tool: str, body: str, at: Any, side: str | 
         updated, created = named_there.groups()
         touches = (Touch(updated or created, How.EDIT if updated else How.CREATE),)
     failed = True if "<tool_use_error>" in output or "**Error:**" in body else None
-    scribe.answer(call, output or None, at, failed=failed, touches=touches)
+    builder.answer(call, output or None, at, failed=failed, touches=touches)
 
 
 def _clean(text: str) -> str:

@@ -12,7 +12,7 @@ from byheart.agents.reading import lines, tools
 from byheart.agents.reading.chat import chat_message
 from byheart.agents.reading.folders import Machine, file_of, files_in, names_in
 from byheart.agents.reading.lines import Broken
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 
@@ -36,35 +36,35 @@ def sweagent(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     name = os.path.basename(found.path).rsplit(".", 1)[0]
     # Trajectories lie in the project they are about.
     above = found.path.rpartition(f"{os.sep}trajectories{os.sep}")[0]
-    scribe = Scribe(Session(id=name, agent="swe-agent", path=found.path, cwd=above or None))
-    scribe.know(version=string(whole.get("swe_agent_version")))
+    builder = TurnBuilder(Session(id=name, agent="swe-agent", path=found.path, cwd=above or None))
+    builder.know(version=string(whole.get("swe_agent_version")))
     waiting: str | None = None
     for index, message in enumerate(map(mapping, history[: caps.rows])):
-        waiting = _swe_message(scribe, message, waiting, index)
+        waiting = _swe_message(builder, message, waiting, index)
         counted(tally, None, 0)
-        yield from scribe.take()
+        yield from builder.take()
     for index, step in enumerate(map(mapping, steps[: caps.rows] if not history else [])):
-        scribe.say("assistant", Speaker.ASSISTANT, string(step.get("thought")), None)
+        builder.say("assistant", Speaker.ASSISTANT, string(step.get("thought")), None)
         call = f"step-{index}"
-        scribe.call(call, "bash", {"command": string(step.get("action"))}, None)
-        scribe.answer(call, flat(step.get("observation")), None)
+        builder.call(call, "bash", {"command": string(step.get("action"))}, None)
+        builder.answer(call, flat(step.get("observation")), None)
         counted(tally, None, 0)
-        yield from scribe.take()
+        yield from builder.take()
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
-def _swe_message(scribe: Scribe, message: dict[str, Any], waiting: str | None, index: int) -> str | None:
+def _swe_message(builder: TurnBuilder, message: dict[str, Any], waiting: str | None, index: int) -> str | None:
     """One message; the call that waits for its result, if there is one now."""
     role, text = message.get("role"), flat(message.get("content"))
     if role == "system" or message.get("is_demo"):
-        scribe.say(
+        builder.say(
             str(role), Speaker.SYSTEM, text, None, synthetic="instructions" if role == "system" else "demonstration"
         )
         return waiting
     if role == "assistant":
         action = string(message.get("action"))
-        scribe.say("assistant", Speaker.ASSISTANT, string(message.get("thought")) or text, None)
+        builder.say("assistant", Speaker.ASSISTANT, string(message.get("thought")) or text, None)
         calls = listing(message.get("tool_calls"))
         if not action.strip() and not calls:
             return None
@@ -73,9 +73,9 @@ def _swe_message(scribe: Scribe, message: dict[str, Any], waiting: str | None, i
         own = _SWE_FILE.match(action)
         if own:
             tool = "create" if own.group(1) == "create" else "read"
-            scribe.call(call, tool, {"path": own.group(2)}, None)
+            builder.call(call, tool, {"path": own.group(2)}, None)
             return call
-        scribe.call(
+        builder.call(
             call,
             "bash",
             {"command": action.strip()}
@@ -85,24 +85,26 @@ def _swe_message(scribe: Scribe, message: dict[str, Any], waiting: str | None, i
         )
         return call
     if waiting:
-        scribe.answer(waiting, text, None)
+        builder.answer(waiting, text, None)
         return None
-    scribe.hear(text, None)
+    builder.hear(text, None)
     return None
 
 
 def openhands(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """An OpenHands trajectory: a list of events, or a folder with a file for each."""
     folder = os.path.join(os.path.dirname(found.path), "events")
-    scribe = Scribe(Session(id=os.path.basename(found.path).rsplit(".", 1)[0], agent="openhands", path=found.path))
+    builder = TurnBuilder(
+        Session(id=os.path.basename(found.path).rsplit(".", 1)[0], agent="openhands", path=found.path)
+    )
     if os.path.basename(found.path) == "base_state.json":
         state = mapping(lines.document(found.path, caps, tally))
         workspace = mapping(state.get("workspace"))
-        scribe.know(
+        builder.know(
             id=string(state.get("id")) or os.path.basename(os.path.dirname(found.path)),
             cwd=string(workspace.get("working_dir")),
         )
-        scribe.know(closed=True if string(state.get("execution_status")) in ("finished", "error", "stuck") else None)
+        builder.know(closed=True if string(state.get("execution_status")) in ("finished", "error", "stuck") else None)
         events = _event_files(folder, caps, tally)
     else:
         events = iter(listing(lines.document(found.path, caps, tally))[: caps.rows])
@@ -110,14 +112,14 @@ def openhands(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     for event in events:
         any_event = True
         if isinstance(event, dict):
-            counted(tally, _openhands_event(scribe, event), 0)
+            counted(tally, _openhands_event(builder, event), 0)
         else:
             tally.skipped[lines.NOT_OBJECT] += 1
-        yield from scribe.take()
+        yield from builder.take()
     if not any_event:
         raise Broken("not a trajectory")
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
 def _event_files(folder: str, caps: Caps, tally: Tally) -> Iterator[Any]:
@@ -138,27 +140,27 @@ def _order(name: str) -> tuple[int, str]:
     return (int(digits[:12]) if digits else 0, name)
 
 
-def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
+def _openhands_event(builder: TurnBuilder, event: dict[str, Any]) -> str | None:
     at, kind = when(event.get("timestamp")), event.get("kind")
-    scribe.seen(at)
+    builder.seen(at)
     if kind is not None:
-        return _openhands_kind(scribe, event, string(kind), at)
+        return _openhands_kind(builder, event, string(kind), at)
     source, args = event.get("source"), mapping(event.get("args"))
     action, observation = (event[key] if isinstance(event.get(key), str) else None for key in ("action", "observation"))
     if action == "message":
         text = flat(args.get("content")) or string(event.get("message"))
         if source == "user":
-            scribe.hear(text, at)
+            builder.hear(text, at)
         else:
-            scribe.say("assistant", Speaker.ASSISTANT, text, at)
+            builder.say("assistant", Speaker.ASSISTANT, text, at)
     elif action == "finish":
-        scribe.say("assistant", Speaker.ASSISTANT, flat(args.get("final_thought")) or string(event.get("message")), at)
+        builder.say("assistant", Speaker.ASSISTANT, flat(args.get("final_thought")) or string(event.get("message")), at)
     elif observation is not None and observation not in _OPENHANDS_QUIET:
         extras = mapping(event.get("extras"))
         status = number(mapping(extras.get("metadata")).get("exit_code"))
         status = number(extras.get("exit_code")) if status is None else status
         status = None if status == -1 else status
-        scribe.answer(
+        builder.answer(
             str(event.get("cause")),
             flat(event.get("content")) or string(event.get("message")),
             at,
@@ -167,7 +169,7 @@ def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
             tool=str(observation),
         )
     elif action is not None and action not in _OPENHANDS_QUIET:
-        scribe.say("assistant", Speaker.ASSISTANT, string(args.get("thought")), at)
+        builder.say("assistant", Speaker.ASSISTANT, string(args.get("thought")), at)
         given = {
             key: value
             for key, value in args.items()
@@ -188,35 +190,35 @@ def _openhands_event(scribe: Scribe, event: dict[str, Any]) -> str | None:
         }
         if action in ("read", "write"):
             given.pop("command", None)
-        scribe.call(str(event.get("id")), str(action), given, at)
+        builder.call(str(event.get("id")), str(action), given, at)
     elif action is None and observation is None:
         return "?" + ",".join(sorted(event)[:4])
     return None
 
 
-def _openhands_kind(scribe: Scribe, event: dict[str, Any], kind: str, at: Any) -> str | None:
+def _openhands_kind(builder: TurnBuilder, event: dict[str, Any], kind: str, at: Any) -> str | None:
     if kind == "MessageEvent":
         text = flat(mapping(event.get("llm_message")).get("content"))
         if event.get("source") == "user":
-            scribe.hear(text, at)
+            builder.hear(text, at)
         else:
-            scribe.say("assistant", Speaker.ASSISTANT, text, at)
+            builder.say("assistant", Speaker.ASSISTANT, text, at)
     elif kind == "ActionEvent":
-        scribe.say("assistant", Speaker.ASSISTANT, flat(event.get("thought")), at)
+        builder.say("assistant", Speaker.ASSISTANT, flat(event.get("thought")), at)
         action = mapping(event.get("action"))
         given = {key: value for key, value in action.items() if key != "kind"} or tools.arguments_of(
             mapping(event.get("tool_call")).get("arguments")
         )
-        scribe.call(string(event.get("tool_call_id")) or None, string(event.get("tool_name")), given, at)
+        builder.call(string(event.get("tool_call_id")) or None, string(event.get("tool_name")), given, at)
     elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
         seen = mapping(event.get("observation"))
         status = number(seen.get("exit_code"))
         status = None if status == -1 else status
         folder = string(mapping(seen.get("metadata")).get("working_dir"))
-        scribe.know_first(cwd=folder)
+        builder.know_first(cwd=folder)
         failed = True if kind != "ObservationEvent" else seen.get("is_error")
         text = flat(seen.get("content")) or flat(event.get("error")) or string(event.get("rejection_reason"))
-        scribe.answer(
+        builder.answer(
             string(event.get("tool_call_id")) or None,
             text,
             at,
@@ -236,7 +238,7 @@ def continue_session(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         raise Broken("not a session")
     own = string(whole.get("sessionId")) or os.path.basename(found.path).removesuffix(".json")
     title, folder = string(whole.get("title")), string(whole.get("workspaceDirectory")).removeprefix("file://")
-    scribe = Scribe(
+    builder = TurnBuilder(
         Session(
             id=own,
             agent="continue",
@@ -247,22 +249,22 @@ def continue_session(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     )
     for beside in _beside(found.path, caps):
         if beside.get("sessionId") == own:
-            scribe.seen(when(beside.get("dateCreated")))
+            builder.seen(when(beside.get("dateCreated")))
     for entry in map(mapping, listing(whole["history"])[: caps.rows]):
         at = when(entry.get("timestamp"))
-        counted(tally, chat_message(scribe, _camel(mapping(entry.get("message"))), at), 0)
+        counted(tally, chat_message(builder, _camel(mapping(entry.get("message"))), at), 0)
         for state in map(mapping, listing(entry.get("toolCallStates"))):
             output = "\n".join(
                 filter(None, (flat(mapping(each).get("content")) for each in listing(state.get("output"))))
             )
             status = string(state.get("status"))
             if status in ("done", "errored", "canceled"):
-                scribe.answer(
+                builder.answer(
                     string(state.get("toolCallId")) or None, output, at, failed=True if status != "done" else None
                 )
-        yield from scribe.take()
+        yield from builder.take()
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
 def _beside(path: str, caps: Caps) -> list[dict[str, Any]]:
@@ -287,7 +289,7 @@ def vibe(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     current = mapping(lines.document(os.path.join(folder, "CURRENT"), caps, tally))
     generation = os.path.basename(string(current.get("generation")))
     manifest = mapping(lines.document(os.path.join(folder, "generations", generation, "manifest.json"), caps, tally))
-    scribe = Scribe(
+    builder = TurnBuilder(
         Session(
             id=string(meta.get("session_id")) or os.path.basename(folder),
             agent="vibe",
@@ -300,36 +302,36 @@ def vibe(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             closed=True if meta.get("end_time") else None,
         )
     )
-    scribe.seen(when(meta.get("start_time")))
-    scribe.seen(when(meta.get("end_time")))
+    builder.seen(when(meta.get("start_time")))
+    builder.seen(when(meta.get("end_time")))
     for chunk in listing(mapping(manifest.get("projection_state")).get("chunks"))[:1000]:
         path = os.path.join(folder, "chunks", f"{os.path.basename(string(chunk))}.json")
         for entry in map(mapping, listing(lines.document(path, caps, tally))[: caps.rows]):
-            counted(tally, _vibe_entry(scribe, entry), 0)
-            yield from scribe.take()
+            counted(tally, _vibe_entry(builder, entry), 0)
+            yield from builder.take()
     tally.known_bytes = tally.bytes
-    yield from scribe.end()
+    yield from builder.end()
 
 
-def _vibe_entry(scribe: Scribe, entry: dict[str, Any]) -> str | None:
+def _vibe_entry(builder: TurnBuilder, entry: dict[str, Any]) -> str | None:
     at, kind = when(entry.get("createdAt")), string(entry.get("type"))
-    scribe.seen(at)
+    builder.seen(at)
     if kind == "message":
         if entry.get("role") == "user":
-            scribe.hear(flat(entry.get("content")), at)
+            builder.hear(flat(entry.get("content")), at)
         else:
-            scribe.say(string(entry.get("role")), Speaker.ASSISTANT, flat(entry.get("content")), at)
+            builder.say(string(entry.get("role")), Speaker.ASSISTANT, flat(entry.get("content")), at)
     elif kind == "effect":
         detail, state = mapping(entry.get("detail")), mapping(entry.get("state"))
         call = string(entry.get("id")) or None
-        scribe.call(call, string(detail.get("toolName")) or string(detail.get("kind")), detail.get("input"), at)
+        builder.call(call, string(detail.get("toolName")) or string(detail.get("kind")), detail.get("input"), at)
         output = mapping(state.get("output"))
         body = mapping(output.get("structured_content"))
         streams = flat(body.get("stdout")) + flat(body.get("stderr"))
         text = streams or flat(output.get("content")) or flat(body.get("content")) or flat(state.get("error"))
         shown = mapping(state.get("display")).get("success")
         failed = not shown if isinstance(shown, bool) else True if state.get("error") else None
-        scribe.answer(call, text, at, status=number(body.get("returncode")), failed=failed)
+        builder.answer(call, text, at, status=number(body.get("returncode")), failed=failed)
     elif kind not in ("reasoning", "notice", "callback", "compaction", "usage"):
         return string(kind) or "?"
     return None

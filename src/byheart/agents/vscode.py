@@ -6,10 +6,10 @@ import os
 
 from byheart.agents.agent import Agent, Texts
 from byheart.agents.installing.parts import TOOLS, member, server
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """VS Code: MCP alone."""
     del texts
     user = "Library/Application Support/Code/User" if target.system == "darwin" else ".config/Code/User"

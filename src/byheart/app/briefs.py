@@ -17,14 +17,14 @@ from byheart.text.tokens import tokens as counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from byheart.app.open import Opened
-    from byheart.brief.build import Kitchen
-    from byheart.learning.handbook_files import Shelf
+    from byheart.app.open import OpenMemory
+    from byheart.brief.build import CardParts
+    from byheart.learning.handbook_files import HandbookFiles
 
 _HINT = 2_000
 
 
-def prepared(opened: Opened, around: Surroundings, *, keep: bool = True) -> dict[str, Any]:
+def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> dict[str, Any]:
     """The card of the folder that a memory was opened for: as it is kept where it still holds, else with what is stale made
     anew."""
     home, folder = opened.home, opened.project.folder
@@ -40,30 +40,30 @@ def prepared(opened: Opened, around: Surroundings, *, keep: bool = True) -> dict
             return old
     from byheart.brief import build
 
-    card = build.card_of(_kitchen(opened, around), card_store.VERSION, old, stale)
-    card["private"] = bool(opened.memory.desk.scanner.secrets(folder))
+    card = build.card_of(_parts(opened, around), card_store.VERSION, old, stale)
+    card["private"] = bool(opened.memory.context.scanner.secrets(folder))
     # A path that holds a credential is kept nowhere; the card is made anew each time.
     if keep and not around.flags and not card["private"]:
         card_store.write(home, card)
     return card
 
 
-def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
-    from byheart.brief.build import Kitchen
-    from byheart.learning.handbook_files import shelf_of
+def _parts(opened: OpenMemory, around: Surroundings) -> CardParts:
+    from byheart.brief.build import CardParts
+    from byheart.learning.handbook_files import handbook_files_of
 
-    project, desk = opened.project, opened.memory.desk
+    project, context = opened.project, opened.memory.context
     general = [os.path.join(opened.home, "config.toml"), os.path.join(project.folder, ".byheart.toml")]
     dot_git = os.path.join(project.folder, ".git")
     general += [dot_git] if os.path.isfile(dot_git) else []
     general += [os.path.join(project.common_folder, "config")] if project.common_folder else []
-    if not desk.trust.is_trusted:
+    if not context.trust.is_trusted:
         # One that appears is told of.
         names = (PROFILE_FILE, REPO_RULES, JOURNAL_FILE, *IN_CHECKOUT)
         general += [os.path.join(project.folder, name) for name in names]
-    return Kitchen(
-        desk=desk,
-        shelf=shelf_of(desk, opened.home, project.id),
+    return CardParts(
+        context=context,
+        handbook=handbook_files_of(context, opened.home, project.id),
         settings=opened.config.brief,
         summary_tokens=opened.config.learning.summary_tokens,
         learns=opened.config.flag("learning.enabled"),
@@ -76,7 +76,7 @@ def _kitchen(opened: Opened, around: Surroundings) -> Kitchen:
 
 
 def brief(
-    opened: Opened,
+    opened: OpenMemory,
     around: Surroundings,
     *,
     hint: str = "",
@@ -88,22 +88,23 @@ def brief(
     return _cut(prepared(opened, around), opened, around, hint, characters, tokens, delimiter)
 
 
-def brief_of(opened: Opened, around: Surroundings, shelf: Shelf) -> Brief | None:
+def brief_of(opened: OpenMemory, around: Surroundings, handbook: HandbookFiles) -> Brief | None:
     """What a session of another project is told, as far as that can be known without its folder."""
     from byheart.brief import build
     from byheart.domain.roots import Project
 
     folder = next(
-        (folder for folder, project in card_store.folders(opened.home) if project == shelf.project), str(shelf.folder)
+        (folder for folder, project in card_store.folders(opened.home) if project == handbook.project),
+        str(handbook.folder),
     )
-    project = Project(id=shelf.project, name=shelf.name, folder=folder)
-    kitchen = replace(_kitchen(opened, around), desk=replace(shelf.desk, project=project), shelf=shelf)
-    return _cut(build.card_of(kitchen, card_store.VERSION), opened, around, "", None, None, None)
+    project = Project(id=handbook.project, name=handbook.name, folder=folder)
+    parts = replace(_parts(opened, around), context=replace(handbook.context, project=project), handbook=handbook)
+    return _cut(build.card_of(parts, card_store.VERSION), opened, around, "", None, None, None)
 
 
 def _cut(
     card: dict[str, Any],
-    opened: Opened,
+    opened: OpenMemory,
     around: Surroundings,
     hint: str,
     characters: int | None,
@@ -151,11 +152,11 @@ def _verified(section: dict[str, Any], folder: str) -> dict[str, Any]:
     return {**section, "lines": [fit.checked(line, folder, os.path.lexists) for line in section["lines"]]}
 
 
-def _related(opened: Opened, around: Surroundings, hint: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _related(opened: OpenMemory, around: Surroundings, hint: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What memory holds about this very work, less what is told anyway."""
     from byheart.brief import build, collect
 
-    section = build.served(_kitchen(opened, around), collect.related(opened.memory.desk, hint))
+    section = build.served(_parts(opened, around), collect.related(opened.memory.context, hint))
     told = {line[0] for each in known for line in each["lines"]}
     section["lines"] = [line for line in section["lines"] if line[0] not in told]
     return [section] if section["lines"] or section["notes"] else []
@@ -180,7 +181,7 @@ def refresh(around: Surroundings, folders: Iterable[str] = ()) -> int:
     return done
 
 
-def after_write(opened: Opened, around: Surroundings) -> None:
+def after_write(opened: OpenMemory, around: Surroundings) -> None:
     """Have the card of this folder hold again, where there is one: somebody asks for it at every start of a session."""
     if card_store.read(opened.home, opened.project.folder) is not None:
         prepared(opened, around)

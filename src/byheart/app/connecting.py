@@ -16,7 +16,7 @@ from byheart.agents import register
 from byheart.agents.agent import connectable
 from byheart.agents.installing.connections import Connections
 from byheart.domain.errors import BadInput
-from byheart.domain.installing import AgentStatus, Installed, Kind, Target
+from byheart.domain.installing import AgentStatus, Installed, InstallTarget, PieceKind
 from byheart.storage.cards import lease
 from byheart.storage.files.disk import DiskFiles
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from byheart.app.open import Opened, Surroundings
+    from byheart.app.open import OpenMemory, Surroundings
     from byheart.domain.installing import Recipe
 
 USER = "user"
@@ -44,7 +44,7 @@ def launcher() -> tuple[str, ...]:
     return (beside,) if os.access(beside, os.X_OK) else (sys.executable, "-m", "byheart")
 
 
-def plugin(opened: Opened, around: Surroundings, agent: str) -> tuple[dict[str, str], tuple[str, ...]]:
+def plugin(opened: OpenMemory, around: Surroundings, agent: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """An agent's plugin as files by path, and the commands that add it."""
     plugins = {name: known for name, known in connectable().items() if known.plugin}
     known = plugins.get(agent)
@@ -53,7 +53,7 @@ def plugin(opened: Opened, around: Surroundings, agent: str) -> tuple[dict[str, 
     return known.plugin(_target(opened, around, None), extensions.text), known.plugin_commands
 
 
-def recipe(opened: Opened, around: Surroundings, agent: str, project: str | None) -> Recipe:
+def recipe(opened: OpenMemory, around: Surroundings, agent: str, project: str | None) -> Recipe:
     """How an agent is connected here."""
     known = connectable().get(agent)
     if known is None or known.recipe is None:
@@ -61,12 +61,12 @@ def recipe(opened: Opened, around: Surroundings, agent: str, project: str | None
     return known.recipe(_target(opened, around, project), extensions.text)
 
 
-def _target(opened: Opened, around: Surroundings, project: str | None) -> Target:
+def _target(opened: OpenMemory, around: Surroundings, project: str | None) -> InstallTarget:
     """Where agents' files lie, and how byheart is called from there."""
     home = around.environment.get("HOME") or os.path.expanduser("~")
     chosen = around.environment.get("BYHEART_HOME")
     settings = opened.config.brief
-    return Target(
+    return InstallTarget(
         home=home,
         environment=dict(around.environment),
         command=launcher(),
@@ -92,7 +92,7 @@ def _prune(folder: str) -> None:
         os.rmdir(folder)
 
 
-def here(opened: Opened, around: Surroundings) -> list[str]:
+def here(opened: OpenMemory, around: Surroundings) -> list[str]:
     """The agents that are on this machine: their program is, or their folder."""
     return [name for name in names() if _is_here(recipe(opened, around, name, None), around)]
 
@@ -110,7 +110,7 @@ def scope_of(project: str | None) -> str:
 
 
 def install(
-    opened: Opened, around: Surroundings, agent: str, project: str | None, *, dry: bool, trust: bool = True
+    opened: OpenMemory, around: Surroundings, agent: str, project: str | None, *, dry: bool, trust: bool = True
 ) -> Installed:
     """Connect an agent, or only say what that would change."""
     found = recipe(opened, around, agent, project)
@@ -137,19 +137,19 @@ def _alone(home: str) -> AbstractContextManager[None]:
     return lease.waited_for(os.path.join(home, "state", "install.lock"))
 
 
-def uninstall(opened: Opened, agent: str, scope: str, *, dry: bool) -> Installed:
+def uninstall(opened: OpenMemory, agent: str, scope: str, *, dry: bool) -> Installed:
     """Disconnect an agent."""
     with _alone(opened.home):
         return connections(opened.home).disconnect(agent, scope, dry=dry)
 
 
-def installed(opened: Opened) -> list[tuple[str, str]]:
+def installed(opened: OpenMemory) -> list[tuple[str, str]]:
     """What is connected: (agent, scope)."""
     return [(each["agent"], each["scope"]) for each in connections(opened.home).record().values()]
 
 
 def statuses(
-    opened: Opened, around: Surroundings, chosen: Sequence[str] = (), *, live: bool = True
+    opened: OpenMemory, around: Surroundings, chosen: Sequence[str] = (), *, live: bool = True
 ) -> list[AgentStatus]:
     """How each agent stands. A live check calls the hook and the server as the agent would."""
     known = connections(opened.home)
@@ -198,7 +198,7 @@ def _file(path: str) -> str:
 
 
 def _has_server(found: Recipe) -> bool:
-    return any("mcp" in piece.path.lower() or "mcp" in str(piece.at).lower() or piece.kind is Kind.BLOCK or "mcpServers" in piece.text for piece in found.pieces)  # fmt: skip
+    return any("mcp" in piece.path.lower() or "mcp" in str(piece.at).lower() or piece.kind is PieceKind.BLOCK or "mcpServers" in piece.text for piece in found.pieces)  # fmt: skip
 
 
 def _version(found: Recipe, around: Surroundings) -> str:

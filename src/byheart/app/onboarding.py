@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from byheart.agents.own_memories import Taken
-    from byheart.app.open import Opened, Surroundings
+    from byheart.app.open import OpenMemory, Surroundings
     from byheart.domain.brief import Brief
     from byheart.domain.installing import Installed
     from byheart.domain.learning import LearnReport
@@ -50,14 +50,14 @@ class Begun:
     problems: list[str] = field(default_factory=list)
 
 
-def survey(opened: Opened, around: Surroundings) -> Survey:
+def survey(opened: OpenMemory, around: Surroundings) -> Survey:
     """Look around; nothing is read but names and sizes, and nothing is changed."""
     planned = [connecting.install(opened, around, name, None, dry=True) for name in connecting.here(opened, around)]
     found = machine.sessions(opened, around).transcripts()
     return Survey(agents=tuple(planned), transcripts=found, learns_already=opened.config.flag("learning.enabled"))
 
 
-def switch_on(opened: Opened) -> bool:
+def switch_on(opened: OpenMemory) -> bool:
     """Have sessions learnt from by themselves, in the user's own settings; whether that changed anything. What else is in the file
     stays as it is."""
     place = Place(opened.home, "config.toml")
@@ -129,7 +129,7 @@ def begin(
     return done
 
 
-def _connect(opened: Opened, around: Surroundings, done: Begun) -> None:
+def _connect(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
     before = {name for name, scope in connecting.installed(opened) if scope == connecting.USER}
     try:
         for name in connecting.here(opened, around):
@@ -145,12 +145,12 @@ def _connect(opened: Opened, around: Surroundings, done: Begun) -> None:
     done.problems += [f"{each.agent}: {each.problem}" for each in done.connected if each.problem]
 
 
-def _take_over(opened: Opened, around: Surroundings, done: Begun) -> None:
+def _take_over(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
     from byheart.agents import own_memories
 
     home = around.environment.get("HOME") or os.path.expanduser("~")
     try:
-        done.taken = own_memories.take_over(opened.memory.desk, home, dict(around.environment), (), dry_run=False)
+        done.taken = own_memories.take_over(opened.memory.context, home, dict(around.environment), (), dry_run=False)
     except ByheartError as error:
         done.problems.append(f"what agents remembered themselves: {error}")
 
@@ -199,4 +199,4 @@ def _briefed(around: Surroundings, done: Begun) -> None:
         best = max(done.report.projects, key=lambda each: (len(each.preferences), each.tasks))
         if best.groups:
             learning = machine.learning(opened, replace(around))
-            done.brief, done.brief_of = briefs.brief_of(opened, around, learning.shelf(best.project)), best.name
+            done.brief, done.brief_of = briefs.brief_of(opened, around, learning.handbook(best.project)), best.name

@@ -18,13 +18,13 @@ from byheart.domain.records import Scope
 from byheart.domain.roots import Place, Project, Root
 from byheart.domain.values import dataclass
 from byheart.search.cache import USE, Cache, Noted
-from byheart.search.models import Minds
+from byheart.search.models import RecallModels
 from byheart.storage import projects
 from byheart.storage.cards import card_store as cards
 from byheart.storage.files.disk import DiskFiles
 from byheart.storage.git import moves
 from byheart.storage.scanners.scanner import RuleScanner
-from byheart.workspace.context import JOURNAL, PROFILE, RULES, Cabinet, Desk
+from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, SearchTools
 from byheart.workspace.trust import Trust, VouchedFiles
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenMemory:
     """A memory, with the configuration and project it was opened for."""
 
     memory: Memory
@@ -127,7 +127,7 @@ def _dialect(name: str) -> Dialect:
     raise KeyError(name)
 
 
-def open_memory(around: Surroundings, files: Files | None = None, scanner: Scanner | None = None) -> Opened:
+def open_memory(around: Surroundings, files: Files | None = None, scanner: Scanner | None = None) -> OpenMemory:
     """The memory that belongs to a folder. Raises BadSetting for a configuration that cannot be used; a checkout's own settings that
     cannot be are passed over, since a clone may bring any."""
     home = around.home
@@ -141,7 +141,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         Scope.LOCAL: _local(around, config, home, project, in_repo, trust),
         Scope.GLOBAL: _global(around, config, home),
     }
-    desk = Desk(
+    context = Context(
         files=VouchedFiles(disk, trust),
         trust=trust,
         scanner=scanner or RuleScanner(),
@@ -154,7 +154,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         salt=_salt(disk, home),
         journal=config.journal,
         zone=_zone(around, config),
-        cabinet=_cabinet(around, config, home, disk),
+        search_tools=_search_tools(around, config, home, disk),
         drop_briefs=lambda: cards.drop(home),
     )
     chosen = set(roots[Scope.LOCAL].documents.values())
@@ -162,8 +162,8 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
     shadowed = []
     if theirs not in chosen and trust.is_trusted and not config.text("paths.journal") and is_journal(theirs):
         shadowed.append(str(theirs))
-    return Opened(
-        memory=Memory(desk),
+    return OpenMemory(
+        memory=Memory(context),
         config=config,
         project=project,
         home=home,
@@ -213,7 +213,7 @@ def trust_of(home: str, project: Project, files: Files, clock: Callable[[], date
     )
 
 
-def _cabinet(around: Surroundings, config: Config, home: str, files: Files) -> Callable[[], Cabinet]:
+def _search_tools(around: Surroundings, config: Config, home: str, files: Files) -> Callable[[], SearchTools]:
     """Where records are searched, made when it is first asked for; while memory is switched off, nothing is kept of it."""
     path = os.path.join(home, "state", "index.db")
 
@@ -224,20 +224,20 @@ def _cabinet(around: Surroundings, config: Config, home: str, files: Files) -> C
         return NotebookIndex(where)
 
     @cache
-    def cabinet() -> Cabinet:
+    def search_tools() -> SearchTools:
         kept = path if config.flag("memory.enabled") else ":memory:"
         answers, contexts = _kept_answers(config), _kept_answers(config)
-        return Cabinet(
+        return SearchTools(
             index=lambda: made(kept),
             spare=lambda: made(":memory:"),
-            minds=minds(around, config, home, lambda text: RuleScanner().redacted(text)),
+            recall_models=recall_models(around, config, home, lambda text: RuleScanner().redacted(text)),
             answers=answers,
             contexts=contexts,
             is_there=lambda: os.path.exists(path),
             asked=Noted(files, Place(home, USE), {"recall": answers.use, "session context": contexts.use}, time.time),
         )
 
-    return cabinet
+    return search_tools
 
 
 def _kept_answers(config: Config) -> Cache[Any]:
@@ -249,11 +249,11 @@ def _kept_answers(config: Config) -> Cache[Any]:
     )
 
 
-def minds(around: Surroundings, config: Config, home: str, clean: Callable[[str], str]) -> Minds:
+def recall_models(around: Surroundings, config: Config, home: str, clean: Callable[[str], str]) -> RecallModels:
     """The models that recall may ask, as configured."""
     from byheart.storage.embedders import registry
 
-    choice = registry.Choice(
+    choice = registry.ModelChoice(
         kind=config.text("recall.embedder"),
         store=os.path.join(home, "models"),
         folder=around.expanded(config.text("recall.model_folder")),
@@ -262,10 +262,10 @@ def minds(around: Surroundings, config: Config, home: str, clean: Callable[[str]
         key=around.environment.get("BYHEART_EMBEDDINGS_KEY"),
     )
     if choice.kind == "none":
-        return Minds(None, lambda: registry.reranker(choice), clean)
+        return RecallModels(None, lambda: registry.reranker(choice), clean)
     # One thread is all that a question needs, and starting more costs more than it gives.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return Minds(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
+    return RecallModels(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
 
 
 def models(around: Surroundings, config: Config, home: str) -> Models | None:

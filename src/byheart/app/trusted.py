@@ -24,7 +24,7 @@ from byheart.workspace.trust import FILES_OF
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from byheart.app.open import Opened, Surroundings
+    from byheart.app.open import OpenMemory, Surroundings
 
 _BESIDE = ("USER.md", "LONGMEMORY.md")
 _MOST_FOLDERS = 20_000
@@ -40,9 +40,9 @@ class InCheckout:
     strange: int = 0
 
 
-def survey(opened: Opened) -> list[InCheckout]:
+def survey(opened: OpenMemory) -> list[InCheckout]:
     """Every memory file of the checkout that a memory was opened for."""
-    trust = opened.memory.desk.trust
+    trust = opened.memory.context.trust
     found = []
     for name, texts in _files(opened):
         found.append(InCheckout(name=name, entries=len(texts), strange=sum(map(trust.is_strange, texts))))
@@ -54,9 +54,9 @@ def survey(opened: Opened) -> list[InCheckout]:
     return found
 
 
-def unused(opened: Opened) -> list[str]:
+def unused(opened: OpenMemory) -> list[str]:
     """The memory files of a checkout that nobody trusts, by their names; none where all count."""
-    trust = opened.memory.desk.trust
+    trust = opened.memory.context.trust
     if trust.is_trusted:
         return []
     folder = opened.project.folder
@@ -68,22 +68,22 @@ def unused(opened: Opened) -> list[str]:
     return found + [name for name in IN_CHECKOUT if os.path.lexists(os.path.join(folder, name))]
 
 
-def accept(opened: Opened) -> None:
+def accept(opened: OpenMemory) -> None:
     """Count what the checkout's memory files say now as the user's."""
     texts = [text for _, texts in _files(opened) for text in texts]
     # Where memory lies is said there, so a line that somebody adds to it later counts no more than one in a notebook.
     texts += (_text(opened, SETTINGS_FILE) or "").split("\n")
     everywhere = [unit for folder in _folders(opened.project.folder) for _, unit in _transcripts(folder)]
-    opened.memory.desk.trust.accept([*texts, *everywhere])
-    opened.memory.desk.drop_briefs()
+    opened.memory.context.trust.accept([*texts, *everywhere])
+    opened.memory.context.drop_briefs()
 
 
-def withdraw(opened: Opened) -> bool:
+def withdraw(opened: OpenMemory) -> bool:
     """Stop counting them; whether they counted."""
-    trust = opened.memory.desk.trust
+    trust = opened.memory.context.trust
     was = trust.is_trusted
     trust.decline()
-    opened.memory.desk.drop_briefs()
+    opened.memory.context.drop_briefs()
     return was
 
 
@@ -98,9 +98,9 @@ def is_trusted(around: Surroundings, folder: str) -> bool:
         return False
 
 
-def _files(opened: Opened) -> Iterator[tuple[str, list[str]]]:
+def _files(opened: OpenMemory) -> Iterator[tuple[str, list[str]]]:
     """The checkout's notebooks with their entries, as they are vouched for; one that cannot be read has none."""
-    desk, folder = opened.memory.desk, opened.project.folder
+    context, folder = opened.memory.context, opened.project.folder
     places = {PROFILE: {PROFILE_FILE}, RULES: {REPO_RULES}, JOURNAL: {JOURNAL_FILE}}
     for key, name in _SETTINGS.items():
         chosen = opened.config.asked.get(key)
@@ -111,13 +111,13 @@ def _files(opened: Opened) -> Iterator[tuple[str, list[str]]]:
             text = _text(opened, path)
             if text is None or (name == JOURNAL and not is_journal(Place(folder, path))):
                 continue
-            document = desk.dialects[name].parse(text)
+            document = context.dialects[name].parse(text)
             yield path, vouched(name, document)
             if name == JOURNAL:
                 yield from _beside(opened, path)
 
 
-def _beside(opened: Opened, journal: str) -> Iterator[tuple[str, list[str]]]:
+def _beside(opened: OpenMemory, journal: str) -> Iterator[tuple[str, list[str]]]:
     above = os.path.dirname(journal)
     for name in _BESIDE:
         text = _text(opened, os.path.join(above, name))
@@ -131,16 +131,16 @@ def _beside(opened: Opened, journal: str) -> Iterator[tuple[str, list[str]]]:
         yield os.path.join(above, "memory"), [line for line in lines if line.strip()]
 
 
-def _names(opened: Opened, folder: Place) -> list[str]:
+def _names(opened: OpenMemory, folder: Place) -> list[str]:
     try:
         return [name for name in opened.files.names(folder) if name.endswith(".md")]
     except (ByheartError, OSError):
         return []
 
 
-def _text(opened: Opened, path: str) -> str | None:
+def _text(opened: OpenMemory, path: str) -> str | None:
     try:
-        return opened.files.read(Place(opened.project.folder, path), opened.memory.desk.journal.file_bytes).text
+        return opened.files.read(Place(opened.project.folder, path), opened.memory.context.journal.file_bytes).text
     except ByheartError:
         return None
 

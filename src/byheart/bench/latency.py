@@ -215,8 +215,8 @@ def _with_vectors(opened: Any) -> str | None:
     """Take the records in and give each a vector under the model's name, made up: what they are does not change how long a
     search takes. None where there is no model."""
     opened.memory.recall("anything at all")
-    cabinet = opened.memory.cabinet
-    embedder, index = cabinet.minds.embedder, cabinet.index()
+    search_tools = opened.memory.search_tools
+    embedder, index = search_tools.recall_models.embedder, search_tools.index()
     if embedder is None:
         return None
     import numpy as np

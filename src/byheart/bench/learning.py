@@ -23,8 +23,8 @@ from byheart.domain.sessions import Caps, Which
 from byheart.language import lasting
 from byheart.language.sentences import is_document, sentences
 from byheart.learning.extract.session import learnt
-from byheart.search.models import Minds
-from byheart.sessions.refresh import Shelf, refresh
+from byheart.search.models import RecallModels
+from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.text.similarity import content_words
@@ -46,12 +46,12 @@ Progress = Callable[[str], None]
 Found = tuple[float, float | None, float | None]
 
 
-def measured(data: str, sizes: Sequence[int], minds: Minds, progress: Progress) -> dict[str, Any]:
+def measured(data: str, sizes: Sequence[int], recall_models: RecallModels, progress: Progress) -> dict[str, Any]:
     """All of it, as tables."""
     return {
         "definitions": DEFINITIONS,
         "capture": _capture(data),
-        "coverage": _coverage(data, minds, progress),
+        "coverage": _coverage(data, recall_models, progress),
         "scale": [_scaled(data, size, progress) for size in sizes],
     }
 
@@ -107,7 +107,7 @@ def _rates(name: str, pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     }
 
 
-def _coverage(data: str, minds: Minds, progress: Progress) -> list[dict[str, Any]]:
+def _coverage(data: str, recall_models: RecallModels, progress: Progress) -> list[dict[str, Any]]:
     """What extracts hold of what another tool's summaries hold."""
     progress("reading the transcripts of the reference summaries")
     references = {row["session_id"]: row["summary"] for row in _rows(data, "session_summaries_dev.jsonl.gz")}
@@ -116,7 +116,7 @@ def _coverage(data: str, minds: Minds, progress: Progress) -> list[dict[str, Any
         _unpacked(data, folder, lambda name: any(session in name for session in references))
         index = SqliteIndex(os.path.join(folder, "index.db"))
         source = FolderSource((folder,), Caps())
-        refresh(Shelf(sources=[source], index=index, scanner=RuleScanner(), project_of=lambda *_: "p-1"))
+        refresh(SessionTools(sources=[source], index=index, scanner=RuleScanner(), project_of=lambda *_: "p-1"))
         for listed in index.sessions(Which(subagents=False), 10_000):
             if listed.session.id in references:
                 found = learnt(listed.session, index.turns(listed.session), "p").extract
@@ -128,7 +128,7 @@ def _coverage(data: str, minds: Minds, progress: Progress) -> list[dict[str, Any
         words = [set(content_words(line)) for line in told]
         items = list(_items(summary))
         texts = [text for _, text in items]
-        nearest, chance = _nearest(texts, told, minds), _nearest(texts, others, minds)
+        nearest, chance = _nearest(texts, told, recall_models), _nearest(texts, others, recall_models)
         for (kind, text), near, far in zip(items, nearest, chance, strict=True):
             best = max((_f1(set(content_words(text)), each) for each in words), default=0.0)
             kinds.setdefault(kind, []).append((best, near, far))
@@ -159,14 +159,14 @@ def _f1(wanted: set[str], told: set[str]) -> float:
     return 2 * shared / (len(wanted) + len(told)) if shared else 0.0
 
 
-def _nearest(items: Sequence[str], lines: Sequence[str], minds: Minds) -> list[float | None]:
+def _nearest(items: Sequence[str], lines: Sequence[str], recall_models: RecallModels) -> list[float | None]:
     """The cosine of each item and the line that is nearest in meaning; None where there is no model."""
-    if minds.embedder is None or not lines or not items:
-        return [0.0 if minds.embedder else None] * len(items)
+    if recall_models.embedder is None or not lines or not items:
+        return [0.0 if recall_models.embedder else None] * len(items)
     import numpy as np
 
     def matrix(texts: Sequence[str]) -> Any:
-        found = minds.vectors(list(texts)) or []
+        found = recall_models.vectors(list(texts)) or []
         rows = np.stack([np.frombuffer(each, dtype=np.float32) for each in found])
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from byheart.domain.errors import BadInput
 from byheart.domain.sessions import Speaker, Which
-from byheart.search.models import Minds
-from byheart.sessions.refresh import Shelf
+from byheart.search.models import RecallModels
+from byheart.sessions.refresh import SessionTools
 from byheart.text.questions import question
 
 _AT_ONCE = 200
@@ -32,11 +32,11 @@ class Peer(Protocol):
     def find(self, asked: str, most: int) -> list[str]: ...
 
 
-def documents(shelf: Shelf) -> list[Document]:
+def documents(tools: SessionTools) -> list[Document]:
     """What people and agents said, each turn under its session and number."""
     found = []
-    for listed in shelf.index.sessions(Which(), 1_000_000):
-        for turn in shelf.index.turns(listed.session):
+    for listed in tools.index.sessions(Which(), 1_000_000):
+        for turn in tools.index.turns(listed.session):
             if turn.text and not turn.synthetic and turn.tool is None and turn.speaker is not Speaker.SYSTEM:
                 name = turn.name or turn.speaker.value
                 found.append((f"{listed.session.id}#{turn.number}", f"{name}: {turn.text[:_LONGEST]}"))
@@ -46,8 +46,8 @@ def documents(shelf: Shelf) -> list[Document]:
 class PlainWords:
     """SQLite's word index as it comes: one column, any of the words, BM25. Always there."""
 
-    def __init__(self, folder: str, minds: Minds) -> None:
-        del minds
+    def __init__(self, folder: str, recall_models: RecallModels) -> None:
+        del recall_models
         self._db = sqlite3.connect(os.path.join(folder, "plain.db"))
         self._db.execute("CREATE VIRTUAL TABLE said USING fts5(name UNINDEXED, text, tokenize='porter unicode61')")
 
@@ -64,11 +64,11 @@ class PlainWords:
 class Chroma:
     """chromadb, on disk, by cosine."""
 
-    def __init__(self, folder: str, minds: Minds) -> None:
+    def __init__(self, folder: str, recall_models: RecallModels) -> None:
         import chromadb
         from chromadb.config import Settings
 
-        self._minds = minds
+        self._recall_models = recall_models
         client = chromadb.PersistentClient(folder, settings=Settings(anonymized_telemetry=False))
         self._collection: Any = client.create_collection(
             "bench", metadata={"hnsw:space": "cosine"}, embedding_function=None
@@ -80,26 +80,26 @@ class Chroma:
             self._collection.add(
                 ids=[name for name, _ in some],
                 documents=[text for _, text in some],
-                embeddings=_vectors(self._minds, [text for _, text in some]),
+                embeddings=_vectors(self._recall_models, [text for _, text in some]),
             )
 
     def find(self, asked: str, most: int) -> list[str]:
         most = min(most, self._collection.count())
-        found = self._collection.query(query_embeddings=_vectors(self._minds, [asked]), n_results=most)
+        found = self._collection.query(query_embeddings=_vectors(self._recall_models, [asked]), n_results=most)
         return list(found["ids"][0])
 
 
 class Mem0:
     """mem0 as a library: texts as they are (nothing extracted by a model), Qdrant on disk."""
 
-    def __init__(self, folder: str, minds: Minds) -> None:
+    def __init__(self, folder: str, recall_models: RecallModels) -> None:
         os.environ["MEM0_TELEMETRY"] = "False"
         os.environ.setdefault("MEM0_DIR", folder)
         # It wants a key for a model that it is never asked for.
         os.environ.setdefault("OPENAI_API_KEY", "none")
         from mem0 import Memory
 
-        embedder = minds.embedder
+        embedder = recall_models.embedder
         if embedder is None:
             raise BadInput("mem0 needs vectors; recall.embedder is none")
         store = {"collection_name": "bench", "path": os.path.join(folder, "qdrant"), "on_disk": True}
@@ -109,7 +109,7 @@ class Mem0:
                 "history_db_path": os.path.join(folder, "history.db"),
             }
         )
-        self._memory.embedding_model = _AsMem0Asks(minds)
+        self._memory.embedding_model = _AsMem0Asks(recall_models)
 
     def hold(self, documents: Sequence[Document]) -> None:
         for name, text in documents:
@@ -123,28 +123,28 @@ class Mem0:
 class _AsMem0Asks:
     """byheart's embedder under the name that mem0 calls."""
 
-    def __init__(self, minds: Minds) -> None:
-        self._minds = minds
+    def __init__(self, recall_models: RecallModels) -> None:
+        self._recall_models = recall_models
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         del memory_action
-        return _vectors(self._minds, [text])[0]
+        return _vectors(self._recall_models, [text])[0]
 
     def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
         del memory_action
-        return _vectors(self._minds, texts)
+        return _vectors(self._recall_models, texts)
 
 
-def _vectors(minds: Minds, texts: list[str]) -> list[list[float]]:
+def _vectors(recall_models: RecallModels, texts: list[str]) -> list[list[float]]:
     found = []
-    for raw in minds.vectors(texts) or ():
+    for raw in recall_models.vectors(texts) or ():
         row = array("f")
         row.frombytes(raw)
         found.append(row.tolist())
     return found
 
 
-PEERS: dict[str, tuple[str, Callable[[str, Minds], Peer]]] = {
+PEERS: dict[str, tuple[str, Callable[[str, RecallModels], Peer]]] = {
     "fts5": ("sqlite3", PlainWords),
     "chroma": ("chromadb", Chroma),
     "mem0": ("mem0", Mem0),

@@ -21,9 +21,9 @@ from byheart.domain.recall import Embedder
 from byheart.domain.sessions import Caps, Which
 from byheart.domain.values import dataclass, field, fields
 from byheart.search import rank_turns
-from byheart.search.models import Minds
+from byheart.search.models import RecallModels
 from byheart.sessions import search
-from byheart.sessions.refresh import Shelf, refresh
+from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.scanners.scanner import RuleScanner
 
@@ -72,38 +72,38 @@ def measured(
     data: str,
     names: Sequence[str],
     modes: Sequence[str],
-    minds: Minds,
+    recall_models: RecallModels,
     progress: Progress,
     most: int | None,
     peers: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """A row for each set, kind of question, and way of searching it: byheart's modes, and the peers."""
     rows: list[dict[str, Any]] = []
-    embedder = Remembering(minds.embedder) if minds.embedder else None
+    embedder = Remembering(recall_models.embedder) if recall_models.embedder else None
     with tempfile.TemporaryDirectory(prefix="byheart-bench-") as folder:
         for name in names:
             kept: dict[str, dict[str, Score]] = {mode: {} for mode in (*modes, *peers)}
             megabytes = 0.0
             for place, corpus in enumerate(_corpora(name, data, folder)):
                 progress(f"{corpus.name}: reading")
-                shelf = _shelf(corpus, os.path.join(folder, f"{name}-{place}.db"))
-                refresh(shelf)
-                thinking = Minds((lambda: embedder) if embedder else None, lambda: minds.reranker)  # type: ignore[arg-type, return-value]
+                tools = _tools_of(corpus, os.path.join(folder, f"{name}-{place}.db"))
+                refresh(tools)
+                thinking = RecallModels((lambda: embedder) if embedder else None, lambda: recall_models.reranker)  # type: ignore[arg-type, return-value]
                 if any(mode != "words" for mode in modes):
                     progress(f"{corpus.name}: vectors")
-                    search.embed(shelf, thinking, math.inf)
+                    search.embed(tools, thinking, math.inf)
                 for mode in modes:
                     if mode != "words" and embedder is None:
                         continue
                     progress(f"{corpus.name}: {mode}")
-                    for kind, score in _asked(shelf, thinking, corpus, mode, most):
+                    for kind, score in _asked(tools, thinking, corpus, mode, most):
                         kept[mode].setdefault(kind, Score()).add(score)
                 for peer in peers:
                     progress(f"{corpus.name}: {peer}")
                     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own:
-                        for kind, score in _asked_of(PEERS[peer][1](own, thinking), shelf, corpus, most):
+                        for kind, score in _asked_of(PEERS[peer][1](own, thinking), tools, corpus, most):
                             kept[peer].setdefault(kind, Score()).add(score)
-                index: Any = shelf.index
+                index: Any = tools.index
                 # What is in the write-ahead log goes into the file.
                 index.close()
                 megabytes += os.path.getsize(index.path) / 1e6
@@ -133,23 +133,27 @@ def _transcripts(data: str, folder: str) -> list[str]:
     return sorted(glob.glob(os.path.join(target, "**", "*.jsonl"), recursive=True))
 
 
-def _shelf(corpus: Corpus, path: str) -> Shelf:
+def _tools_of(corpus: Corpus, path: str) -> SessionTools:
     sources: list[Any] = [Given(corpus.sessions)] if corpus.sessions else [FolderSource(tuple(corpus.files), Caps())]
-    return Shelf(sources=sources, index=SqliteIndex(path), scanner=RuleScanner(), project_of=lambda *_: None)
+    return SessionTools(sources=sources, index=SqliteIndex(path), scanner=RuleScanner(), project_of=lambda *_: None)
 
 
-def _asked(shelf: Shelf, minds: Minds, corpus: Corpus, mode: str, most: int | None) -> Iterator[tuple[str, Score]]:
-    thinking = Minds() if mode == "words" else minds
+def _asked(
+    tools: SessionTools, recall_models: RecallModels, corpus: Corpus, mode: str, most: int | None
+) -> Iterator[tuple[str, Score]]:
+    thinking = RecallModels() if mode == "words" else recall_models
     for asked in corpus.questions[:most]:
         today = asked.today
         now = datetime(today.year, today.month, today.day, tzinfo=UTC) if today else datetime.now(UTC)
         # The question's own vector is made beforehand; it takes the same time in every mode but words.
         thinking.meaning(asked.text)
         start = time.perf_counter()
-        found = search.ranked(shelf, thinking, asked.text, Which(), now, deep=mode == "deep")
+        found = search.ranked(tools, thinking, asked.text, Which(), now, deep=mode == "deep")
         if mode == "meaning":
             found.sort(key=lambda each: each.candidate.cosine or -1.0, reverse=True)
-            found = [rank_turns.Judged(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found]
+            found = [
+                rank_turns.RankedTurn(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found
+            ]
         groups = rank_turns.grouped(found)
         taken = time.perf_counter() - start
         names = [f"{each.candidate.session.id}#{each.candidate.turn.number}" for each in found[:10]]
@@ -157,8 +161,8 @@ def _asked(shelf: Shelf, minds: Minds, corpus: Corpus, mode: str, most: int | No
         yield asked.kind, _scored(asked, names, order, taken)
 
 
-def _asked_of(peer: Peer, shelf: Shelf, corpus: Corpus, most: int | None) -> Iterator[tuple[str, Score]]:
-    peer.hold(documents(shelf))
+def _asked_of(peer: Peer, tools: SessionTools, corpus: Corpus, most: int | None) -> Iterator[tuple[str, Score]]:
+    peer.hold(documents(tools))
     for asked in corpus.questions[:most]:
         start = time.perf_counter()
         names = peer.find(asked.text, _OF_PEERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from byheart.app.open import minds
+from byheart.app.open import recall_models
 from byheart.bench import latency, learning, retrieval
 from byheart.bench.peers import installed
 from byheart.domain.errors import BadInput
@@ -12,11 +12,11 @@ from byheart.domain.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from byheart.app.open import Opened, Surroundings
+    from byheart.app.open import OpenMemory, Surroundings
 
 
 def measured_retrieval(
-    opened: Opened,
+    opened: OpenMemory,
     around: Surroundings,
     data: str,
     sets: Sequence[str],
@@ -30,17 +30,17 @@ def measured_retrieval(
     for name, known in ((name, retrieval.MODES) for name in modes):
         if name not in known:
             raise BadInput(f"{name!r} is no way of searching; known: {', '.join(known)}")
-    mind = minds(around, opened.config, opened.home, str)
+    mind = recall_models(around, opened.config, opened.home, str)
     if mind.embedder is None and mind.missing:
         progress(mind.missing)
     return retrieval.measured(data, sets or retrieval.SETS, modes or retrieval.MODES, mind, progress, most, others)
 
 
 def measured_learning(
-    opened: Opened, around: Surroundings, data: str, sizes: Sequence[int], progress: Callable[[str], None]
+    opened: OpenMemory, around: Surroundings, data: str, sizes: Sequence[int], progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """How well and how fast learning works, on data that somebody names."""
-    mind = minds(around, opened.config, opened.home, str)
+    mind = recall_models(around, opened.config, opened.home, str)
     if mind.embedder is None and mind.missing:
         progress(mind.missing)
     return learning.measured(data, sizes, mind, progress)

@@ -22,8 +22,8 @@ from byheart.workspace.context import PROFILE, is_enabled
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from byheart.learning.handbook_files import Shelf
-    from byheart.workspace.context import Desk
+    from byheart.learning.handbook_files import HandbookFiles
+    from byheart.workspace.context import Context
 
 # What agents read in a project by themselves.
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".github/copilot-instructions.md")
@@ -41,11 +41,11 @@ _UNTRUSTED = "(byheart: this repository brings memory files that the user has no
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kitchen:
+class CardParts:
     """What cards are made with. `general` are files that all of a card depends on; `stamp` tells whether a file changed."""
 
-    desk: Desk
-    shelf: Shelf
+    context: Context
+    handbook: HandbookFiles
     settings: BriefSettings
     summary_tokens: int
     learns: bool
@@ -59,79 +59,79 @@ class Kitchen:
 
 
 def card_of(
-    kitchen: Kitchen, version: int, old: dict[str, Any] | None = None, stale: Sequence[int] | None = None
+    parts: CardParts, version: int, old: dict[str, Any] | None = None, stale: Sequence[int] | None = None
 ) -> dict[str, Any]:
     """A folder's card. With an old one, only the sections that are stale are made anew."""
-    desk = kitchen.desk
+    context = parts.context
     head = prompts.filled("read_path", memory_summary="").strip()
     card: dict[str, Any] = {
         "version": version,
-        "folder": desk.project.folder,
-        "project": desk.project.id,
-        "name": desk.project.name,
-        "day": f"{desk.clock().astimezone():%Y-%m-%d}",
+        "folder": context.project.folder,
+        "project": context.project.id,
+        "name": context.project.name,
+        "day": f"{context.clock().astimezone():%Y-%m-%d}",
         "head": [head, tokens(head)],
         "settings": {
-            "characters": kitchen.settings.characters,
-            "tokens": kitchen.settings.tokens,
-            "on_prompt": kitchen.settings.on_prompt,
-            "on_tool": kitchen.settings.on_tool,
-            "learns": kitchen.learns,
-            "seconds": kitchen.settings.seconds,
+            "characters": parts.settings.characters,
+            "tokens": parts.settings.tokens,
+            "on_prompt": parts.settings.on_prompt,
+            "on_tool": parts.settings.on_tool,
+            "learns": parts.learns,
+            "seconds": parts.settings.seconds,
         },
-        "environment": list(kitchen.environment),
-        "general": [[path, kitchen.stamp(path)] for path in _general(kitchen)],
+        "environment": list(parts.environment),
+        "general": [[path, parts.stamp(path)] for path in _general(parts)],
         "off": "",
         "notices": [],
         "sections": [],
     }
-    silence = silence_of(desk)
+    silence = silence_of(context)
     if silence:
         card["off"] = silence
         # Switching it on again is a change of one of these.
         card["general"] += [
-            [path, kitchen.stamp(path)] for root in desk.roots.values() if (path := str(root.documents[PROFILE]))
+            [path, parts.stamp(path)] for root in context.roots.values() if (path := str(root.documents[PROFILE]))
         ]
         return card
-    if kitchen.is_ignored:
+    if parts.is_ignored:
         card["notices"].append(_BAD_SETTINGS)
-    if kitchen.unused:
-        card["notices"].append(_UNTRUSTED.format(names=", ".join(kitchen.unused)))
+    if parts.unused:
+        card["notices"].append(_UNTRUSTED.format(names=", ".join(parts.unused)))
     kept = (
         {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}
     )
-    sections = [each for each in _sections(kitchen, kept) if each.name not in kept]
-    told = _Said(kitchen)
+    sections = [each for each in _sections(parts, kept) if each.name not in kept]
+    told = _Said(parts)
     made = {section.name: told.served(section) for section in sections}
     card["sections"] = [{**kept, **made}[name] for name in _ORDER if name in {**kept, **made}]
     return card
 
 
-def _general(kitchen: Kitchen) -> list[str]:
-    folder = kitchen.desk.project.folder
-    return [*kitchen.general, *(os.path.join(folder, name) for name in (*INSTRUCTIONS, *_DEFINITIONS))]
+def _general(parts: CardParts) -> list[str]:
+    folder = parts.context.project.folder
+    return [*parts.general, *(os.path.join(folder, name) for name in (*INSTRUCTIONS, *_DEFINITIONS))]
 
 
-def silence_of(desk: Desk) -> str:
+def silence_of(context: Context) -> str:
     """Why a session is told nothing; empty where it is told."""
     from byheart.domain.records import Scope
 
     try:
-        return "" if is_enabled(desk, desk.roots[Scope.LOCAL]) else OFF
+        return "" if is_enabled(context, context.roots[Scope.LOCAL]) else OFF
     except ByheartError:
         # A broken notebook is told of as such; the others still have something to say.
         return ""
 
 
-def _sections(kitchen: Kitchen, kept: dict[str, Any]) -> list[BriefSection]:
+def _sections(parts: CardParts, kept: dict[str, Any]) -> list[BriefSection]:
     """The sections that are not kept, each with what went wrong in it rather than none."""
     found: list[BriefSection] = []
     makers: list[tuple[tuple[str, ...], Callable[[], list[BriefSection]]]] = [
-        (("profile",), lambda: [collect.profile(kitchen.desk)]),
-        (("rules",), lambda: [collect.rules(kitchen.desk)]),
-        (("wishes", "tips", "index"), lambda: collect.handbook(kitchen.shelf)),
-        (("journal",), lambda: [collect.journal(kitchen.desk)]),
-        (("repository",), lambda: [collect.repository(kitchen.desk)]),
+        (("profile",), lambda: [collect.profile(parts.context)]),
+        (("rules",), lambda: [collect.rules(parts.context)]),
+        (("wishes", "tips", "index"), lambda: collect.handbook(parts.handbook)),
+        (("journal",), lambda: [collect.journal(parts.context)]),
+        (("repository",), lambda: [collect.repository(parts.context)]),
     ]
     for names, make in makers:
         if all(name in kept for name in names):
@@ -142,27 +142,27 @@ def _sections(kitchen: Kitchen, kept: dict[str, Any]) -> list[BriefSection]:
             broken = BriefSection(name=names[0], title=names[0], share=0.0)
             broken.notes.append(f"{names[0]}: {error}")
             # Whatever mends it is a change of one of these.
-            broken.sources = _every_source(kitchen)
+            broken.sources = _every_source(parts)
             found.append(broken)
     return found
 
 
-def _every_source(kitchen: Kitchen) -> list[str]:
-    roots = kitchen.desk.roots.values()
+def _every_source(parts: CardParts) -> list[str]:
+    roots = parts.context.roots.values()
     notebooks = [str(place) for root in roots for _, place in root.every()]
     return [
         *notebooks,
-        os.path.join(str(kitchen.shelf.folder), SUMMARY),
-        os.path.join(str(kitchen.shelf.folder), MEMORY),
+        os.path.join(str(parts.handbook.folder), SUMMARY),
+        os.path.join(str(parts.handbook.folder), MEMORY),
     ]
 
 
 class _Said:
     """What has been taken into a card so far, and what stands in the way of a line."""
 
-    def __init__(self, kitchen: Kitchen) -> None:
-        self._kitchen = kitchen
-        self._folder = kitchen.desk.project.folder
+    def __init__(self, parts: CardParts) -> None:
+        self._parts = parts
+        self._folder = parts.context.project.folder
         texts = {name: text for name in INSTRUCTIONS if (text := self._text(name)) is not None}
         self._elsewhere = stale_lines.SaidAlready(texts)
         self._targets = stale_lines.targets_of(
@@ -170,14 +170,14 @@ class _Said:
         )
         self._known: set[str] = set()
         # What of the summary may be told, all of its sections together.
-        self._left = kitchen.summary_tokens
+        self._left = parts.summary_tokens
 
     def _text(self, name: str) -> str | None:
         """A file of the project's, if it is a plain one of a sane size."""
         place = Place(self._folder, name)
         try:
-            size = self._kitchen.desk.files.size(place)
-            return self._kitchen.desk.files.read(place).text if size is not None and size <= _LARGEST_FILE else None
+            size = self._parts.context.files.size(place)
+            return self._parts.context.files.read(place).text if size is not None and size <= _LARGEST_FILE else None
         except ByheartError:
             return None
 
@@ -192,10 +192,10 @@ class _Said:
                 lines.append(line)
         for line in lines[_MOST_LINES:]:
             section.left_out.append((line.text, line.address, "there are too many"))
-        lines = _harmless(self._kitchen.desk, section, lines[:_MOST_LINES])
+        lines = _harmless(self._parts.context, section, lines[:_MOST_LINES])
         if section.name in ("wishes", "tips", "index"):
             lines = self._within(lines, section)
-        stamp = self._kitchen.stamp
+        stamp = self._parts.stamp
         return {
             "name": section.name,
             "title": section.title,
@@ -203,7 +203,7 @@ class _Said:
             "sources": [[path, stamp(path)] for path in dict.fromkeys(section.sources)],
             "lines": [[each.text, each.address, tokens(f"- {each.text} [{each.address}]\n"), each.why, list(each.files)] for each in lines],
             "left_out": [list(each) for each in section.left_out[:_MOST_LEFT_OUT]],
-            "notes": [defused(self._kitchen.desk.scanner.redacted(each), _LONGEST) for each in section.notes],
+            "notes": [defused(self._parts.context.scanner.redacted(each), _LONGEST) for each in section.notes],
         }  # fmt: skip
 
     def _within(self, lines: list[BriefLine], section: BriefSection) -> list[BriefLine]:
@@ -212,7 +212,7 @@ class _Said:
         for line in lines:
             cost = tokens(f"- {line.text} [{line.address}]\n")
             if cost > self._left:
-                why = f"only {self._kitchen.summary_tokens} tokens of the summary are told"
+                why = f"only {self._parts.summary_tokens} tokens of the summary are told"
                 section.left_out.append((line.text, line.address, why))
             else:
                 self._left -= cost
@@ -221,7 +221,7 @@ class _Said:
 
     def _judged(self, each: BriefLine, *, is_users: bool) -> tuple[BriefLine, str]:
         """A line as it may be told, and why it is not."""
-        text = defused(self._kitchen.desk.scanner.redacted(each.text[:20_000]), _LONGEST)
+        text = defused(self._parts.context.scanner.redacted(each.text[:20_000]), _LONGEST)
         line = replace(each, text=text)
         key = normalised(text)
         if not key:
@@ -233,7 +233,7 @@ class _Said:
         where = self._elsewhere.where([text, *([parts["default"]] if parts else [])])
         # What a checkout says counts once its user trusts it; till then a line is told twice at worst. What the user said is told
         # whatever a file says.
-        if where and not is_users and not each.is_global and self._kitchen.desk.trust.is_trusted:
+        if where and not is_users and not each.is_global and self._parts.context.trust.is_trusted:
             return line, f"{where} says it already"
         lost = stale_lines.lost_command(text, self._targets)
         if lost:
@@ -258,11 +258,11 @@ def _package(text: str | None) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _harmless(desk: Desk, section: BriefSection, lines: list[BriefLine]) -> list[BriefLine]:
+def _harmless(context: Context, section: BriefSection, lines: list[BriefLine]) -> list[BriefLine]:
     """The lines without those that hold a credential or order their reader about, alone or with their neighbours."""
     kept = list(lines)
     for _ in range(_ROUNDS):
-        unsafe = desk.scanner.unsafe_lines("\n".join(line.text for line in kept))
+        unsafe = context.scanner.unsafe_lines("\n".join(line.text for line in kept))
         if not unsafe:
             return kept
         for number in sorted(unsafe, reverse=True):
@@ -274,6 +274,6 @@ def _harmless(desk: Desk, section: BriefSection, lines: list[BriefLine]) -> list
     return []
 
 
-def served(kitchen: Kitchen, section: BriefSection) -> dict[str, Any]:
+def served(parts: CardParts, section: BriefSection) -> dict[str, Any]:
     """One section as a card would keep it, where there is no card for it."""
-    return _Said(kitchen).served(section)
+    return _Said(parts).served(section)

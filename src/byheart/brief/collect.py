@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from byheart.domain.results import Finding, Hit
-    from byheart.learning.handbook_files import Shelf
-    from byheart.workspace.context import Desk
+    from byheart.learning.handbook_files import HandbookFiles
+    from byheart.workspace.context import Context
 
 _BOTH = (Scope.LOCAL, Scope.GLOBAL)
 _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>, in \d+ sessions)?\)\s*$")
@@ -34,13 +34,13 @@ _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
 
 
-def profile(desk: Desk) -> BriefSection:
+def profile(context: Context) -> BriefSection:
     """The Active Profile."""
     from byheart.notebooks import overview
 
     section = BriefSection(name="profile", title="What the user wants", share=0.2)
-    section.sources = [str(root.documents[PROFILE]) for root in desk.roots.values()]
-    view = overview.profile(desk, _BOTH, activates=False)
+    section.sources = [str(root.documents[PROFILE]) for root in context.roots.values()]
+    view = overview.profile(context, _BOTH, activates=False)
     section.notes += [*view.notes, *map(_wrong, view.problems)]
     for hit in view.bullets:
         record = hit.record
@@ -52,13 +52,13 @@ def profile(desk: Desk) -> BriefSection:
     return section
 
 
-def rules(desk: Desk) -> BriefSection:
+def rules(context: Context) -> BriefSection:
     """The rules that come first: the project's own, then those for all projects."""
     from byheart.notebooks import overview
 
     section = BriefSection(name="rules", title="Rules", share=0.14)
-    section.sources = [str(root.documents[name]) for root in desk.roots.values() for name in (RULES, PROFILE)]
-    found = overview.rules(desk, _BOTH)
+    section.sources = [str(root.documents[name]) for root in context.roots.values() for name in (RULES, PROFILE)]
+    found = overview.rules(context, _BOTH)
     for hit in found.hits:
         why = f"{hit.scope.value} {hit.record.kind.value}, weight {hit.record.weight or 1}"
         section.lines.append(_told(hit, hit.record.text, why))
@@ -78,25 +78,25 @@ def _told(hit: Hit, text: str, why: str) -> BriefLine:
     return BriefLine(text=text, address=hit.address, why=why, is_global=hit.scope is Scope.GLOBAL)
 
 
-def repository(desk: Desk) -> BriefSection:
+def repository(context: Context) -> BriefSection:
     """What somebody else's commits put into the files that the user trusts: told, but as the repository's."""
-    from byheart.journal.files import read, shelf_of
+    from byheart.journal.files import journal_files, read
     from byheart.journal.purge import prose_handle
     from byheart.notebooks import overview
 
     title = "What this repository's memory files say (added by other people, not from the user)"
     section = BriefSection(name="repository", title=title, share=0.08)
-    root = desk.roots[Scope.LOCAL]
-    shelf = shelf_of(desk, root)
-    prose = [place for place in (shelf.user, shelf.long_memory) if desk.trust.covers(place)]
-    section.sources = [str(place) for place in (*root.documents.values(), *prose) if desk.trust.covers(place)]
-    for hit in overview.of_repository(desk, _FROM_REPOSITORY):
+    root = context.roots[Scope.LOCAL]
+    own_files = journal_files(context, root)
+    prose = [place for place in (own_files.user, own_files.long_memory) if context.trust.covers(place)]
+    section.sources = [str(place) for place in (*root.documents.values(), *prose) if context.trust.covers(place)]
+    for hit in overview.of_repository(context, _FROM_REPOSITORY):
         section.lines.append(BriefLine(text=hit.record.text, address=hit.address, why="came with the repository"))
     for place in prose:
         lines = [
             line.strip().lstrip("#-* ")
-            for line in (read(desk, place).text or "").split("\n")
-            if desk.trust.is_strange(line)
+            for line in (read(context, place).text or "").split("\n")
+            if context.trust.is_strange(line)
         ]
         section.lines += [
             BriefLine(text=line, address=f"memory://journal#{prose_handle(line)}", why="came with the repository")
@@ -106,9 +106,9 @@ def repository(desk: Desk) -> BriefSection:
     return section
 
 
-def handbook(shelf: Shelf) -> list[BriefSection]:
+def handbook(own_files: HandbookFiles) -> list[BriefSection]:
     """What sessions taught: what the user asked for, how things are done, and where the rest is."""
-    place = shelf.place(SUMMARY)
+    place = own_files.place(SUMMARY)
     wishes = BriefSection(name="wishes", title="What the user asked for in earlier sessions", share=0.24)
     tips = BriefSection(name="tips", title="How things are done here", share=0.18)
     index = BriefSection(name="index", title="Where to look in memory://root/MEMORY.md", share=0.14)
@@ -117,12 +117,12 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
         each.sources = [str(place)]
     from byheart.learning.consolidation import forgotten_lines
 
-    text = shelf.desk.files.read(place).text
+    text = own_files.context.files.read(place).text
     if text is None or NOTHING_YET in text:
         return found
     if not any(True for _ in _entries(text)):
         wishes.notes.append(f"{place} has no entry left; `byheart memory rebuild` makes it anew")
-    is_forgotten = forgotten_lines(shelf)
+    is_forgotten = forgotten_lines(own_files)
     for title, line, details in _entries(text):
         address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"
         if title == PREFERENCES:
@@ -134,7 +134,7 @@ def handbook(shelf: Shelf) -> list[BriefSection]:
             continue
         elif title == INDEX and (topic := _TOPIC.match(f"- {line}")):
             # Every block of a project begins with its name, which whoever reads this knows.
-            label = topic["label"].removeprefix(f"{shelf.name} - ")
+            label = topic["label"].removeprefix(f"{own_files.name} - ")
             told = BriefLine(text=_topic(label, topic["words"], details), address=address, why="a block of MEMORY.md, the newest first")  # fmt: skip
             if len(index.lines) < _TOPICS:
                 index.lines.append(told)
@@ -245,26 +245,26 @@ def _decided(part: str) -> str:
     return f"decided: {shortened(question, 90)} -> {answer}" if arrow else ""
 
 
-def journal(desk: Desk) -> BriefSection:
+def journal(context: Context) -> BriefSection:
     """The newest and weightiest of the journal."""
-    from byheart.journal.files import local_day, shelf_of
+    from byheart.journal.files import journal_files, local_day
     from byheart.journal.purge import prose_handle
     from byheart.journal.session_context import session_context
 
     section = BriefSection(name="journal", title="Journal", share=0.14)
-    today = local_day(desk, desk.clock())
-    for root in desk.roots.values():
-        shelf = shelf_of(desk, root)
-        days = [shelf.daily(today + timedelta(days=offset)) for offset in (-1, 0)]
-        section.sources += [str(each) for each in (shelf.memory, shelf.user, shelf.long_memory, *days)]
-    if not any(desk.files.size(shelf_of(desk, root).memory) for root in desk.roots.values()):
+    today = local_day(context, context.clock())
+    for root in context.roots.values():
+        own_files = journal_files(context, root)
+        days = [own_files.daily(today + timedelta(days=offset)) for offset in (-1, 0)]
+        section.sources += [str(each) for each in (own_files.memory, own_files.user, own_files.long_memory, *days)]
+    if not any(context.files.size(journal_files(context, root).memory) for root in context.roots.values()):
         # A session that is told of nothing needs no file for it.
         return section
-    if not desk.journal.session_memory_enabled:
+    if not context.journal.session_memory_enabled:
         section.left_out.append(("the journal", "memory://journal", "switched off (journal.session_memory_enabled)"))
         return section
     try:
-        told = session_context(desk)
+        told = session_context(context)
     except ByheartError as error:
         section.notes.append(f"journal: {error}")
         return section
@@ -283,20 +283,20 @@ def journal(desk: Desk) -> BriefSection:
     return section
 
 
-def related(desk: Desk, hint: str) -> BriefSection:
+def related(context: Context, hint: str) -> BriefSection:
     """What memory holds about this very work: experiences, and records that fit well."""
     from byheart.journal import experiences
     from byheart.recall import recall
 
     section = BriefSection(name="related", title="About this work", share=0.16)
-    if desk.journal.experience_store_enabled:
+    if context.journal.experience_store_enabled:
         try:
-            for each in experiences.asked(desk, hint, list(desk.roots), 3):
+            for each in experiences.asked(context, hint, list(context.roots), 3):
                 section.lines.append(BriefLine(text=each.text, address=f"memory://experiences#{each.id}", why=f"an experience that fits {hint[:60]!r}"))  # fmt: skip
         except ByheartError as error:
             section.notes.append(f"experiences: {error}")
     wanted = set(content_words(hint))
-    for hit in recall.recall(desk, hint, _BOTH, 6).hits:
+    for hit in recall.recall(context, hint, _BOTH, 6).hits:
         share = len(wanted & set(content_words(f"{hit.record.key or ''} {hit.record.text}")))
         # A word in common is chance; two, or half of a short question, are not. What others wrote has a section of its own.
         if (share >= 2 or (len(wanted) <= 2 and share)) and not hit.is_repositorys:
@@ -304,17 +304,17 @@ def related(desk: Desk, hint: str) -> BriefSection:
     return section
 
 
-def shown(own: Shelf) -> Iterator[tuple[str, str]]:
+def shown(own: HandbookFiles) -> Iterator[tuple[str, str]]:
     """Every line that a brief could show now, with its address."""
     from byheart.text.neutralise import defused
 
-    desk = own.desk
+    context = own.context
     makers: tuple[Callable[[], list[BriefSection]], ...] = (
-        lambda: [profile(desk)],
-        lambda: [rules(desk)],
+        lambda: [profile(context)],
+        lambda: [rules(context)],
         lambda: handbook(own),
-        lambda: [journal(desk)],
-        lambda: [repository(desk)],
+        lambda: [journal(context)],
+        lambda: [repository(context)],
     )
     for make in makers:
         try:
@@ -324,5 +324,5 @@ def shown(own: Shelf) -> Iterator[tuple[str, str]]:
         for section in sections:
             for line in section.lines:
                 yield line.text, line.address
-                yield defused(desk.scanner.redacted(line.text), 400), line.address
+                yield defused(context.scanner.redacted(line.text), 400), line.address
             yield from ((text, address) for text, address, _ in section.left_out if "#" in address)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from byheart.domain.results import Hit
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 _BOTH = (Scope.LOCAL, Scope.GLOBAL)
 _PROMPT, _LONGEST, _LOOKED_AT = 1_500, 300, 8
@@ -27,13 +27,13 @@ _COMMON = (
 )
 
 
-def of_prompt(desk: Desk, prompt: str) -> list[BriefLine]:
+def of_prompt(context: Context, prompt: str) -> list[BriefLine]:
     """Records that a prompt is about: at least three telling words in common, and half of the record's."""
     wanted = set(content_words(prompt[:_PROMPT])) - _COMMON
     if len(wanted) < _WORDS:
         return []
-    found = recall.recall(desk, prompt[:_PROMPT], _BOTH, _LOOKED_AT).hits
-    return [_line(hit, "fits the prompt") for hit in found if _fits(hit, wanted) and _is_safe(desk, hit)]
+    found = recall.recall(context, prompt[:_PROMPT], _BOTH, _LOOKED_AT).hits
+    return [_line(hit, "fits the prompt") for hit in found if _fits(hit, wanted) and _is_safe(context, hit)]
 
 
 def _fits(hit: Hit, wanted: set[str]) -> bool:
@@ -42,17 +42,17 @@ def _fits(hit: Hit, wanted: set[str]) -> bool:
     return common >= _WORDS and common / max(1, len(own)) >= _SHARE
 
 
-def of_tool(desk: Desk, folder: str, target: str) -> list[BriefLine]:
+def of_tool(context: Context, folder: str, target: str) -> list[BriefLine]:
     """What is known about the file or the command that a tool is about to touch."""
     target = target[:_PROMPT]
     names = set(_names(target, folder))
     if not names:
         return []
-    found = recall.recall(desk, " ".join(sorted(names)), _BOTH, _LOOKED_AT).hits
+    found = recall.recall(context, " ".join(sorted(names)), _BOTH, _LOOKED_AT).hits
     lines = []
     for hit in found:
         said = {code.strip() for code in re.findall(r"`([^`\n]+)`", hit.record.text)} | set(hit.record.text.split())
-        if names & said and _is_safe(desk, hit):
+        if names & said and _is_safe(context, hit):
             lines.append(_line(hit, f"speaks of {next(iter(names & said))}"))
     return lines
 
@@ -72,12 +72,12 @@ def _names(target: str, folder: str) -> Iterable[str]:
         yield from (" ".join(words[:count]) for count in (2, 3) if len(words) >= count)
 
 
-def _is_safe(desk: Desk, hit: Hit) -> bool:
+def _is_safe(context: Context, hit: Hit) -> bool:
     return (
         not hit.record.is_secret
         and not hit.is_repositorys
         and not hit.record.needs_confirmation
-        and not desk.scanner.unsafe_lines(hit.record.text)
+        and not context.scanner.unsafe_lines(hit.record.text)
     )
 
 

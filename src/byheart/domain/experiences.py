@@ -15,7 +15,7 @@ SHORTEST, LONGEST = 20, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class PossibleExperience:
     """Something that may become an experience: a record, or what a session showed."""
 
     text: str

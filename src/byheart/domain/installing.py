@@ -8,7 +8,7 @@ from typing import Any
 from byheart.domain.values import dataclass, field
 
 
-class Kind(StrEnum):
+class PieceKind(StrEnum):
     """How a piece stands in its file."""
 
     MEMBER = "member"
@@ -22,7 +22,7 @@ class Piece:
     """One thing in one file of an agent's: a member or an element of JSON, a marked block of a text, or a whole file of ours.
     `path` is absolute; `at` is where in the JSON, `text` what a block or a file says, `why` what it is for."""
 
-    kind: Kind
+    kind: PieceKind
     path: str
     why: str
     at: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class InstallTarget:
     """Where an agent's files lie, and how byheart is called from there."""
 
     home: str

@@ -82,7 +82,7 @@ class LearningSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueSession:
     """A session that should be learnt from. `revision` is another when more was said in it, or the learner changed."""
 
     thread: Thread
@@ -133,7 +133,7 @@ class Kept:
     candidates: str = "[]"
 
 
-class Claim(StrEnum):
+class JobClaim(StrEnum):
     """How an attempt to claim a job ended."""
 
     CLAIMED = "claimed"
@@ -152,11 +152,11 @@ class LearningQueue(Protocol):
     refused.
     """
 
-    def enqueue(self, due: Iterable[Due]) -> int: ...
+    def enqueue(self, due: Iterable[DueSession]) -> int: ...
 
     def touch(self, project: str, revision: str) -> None: ...
 
-    def claim(self, kind: str, key: str, lease_seconds: float, retries: int) -> tuple[Claim, Job | None]: ...
+    def claim(self, kind: str, key: str, lease_seconds: float, retries: int) -> tuple[JobClaim, Job | None]: ...
 
     def beat(self, job: Job, lease_seconds: float) -> bool: ...
 

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"memory://root/(?P<path>[^\s)>\]\"'`|]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class UsedLines:
     """A stretch of a memory file that was used, and for what."""
 
     path: str
@@ -28,7 +28,7 @@ class Entry:
     note: str
 
 
-def entries(text: str) -> list[Entry]:
+def entries(text: str) -> list[UsedLines]:
     """The entries of all citation blocks: path:start-end|note=[text]."""
     found = []
     for block in _BLOCK.finditer(text):
@@ -40,7 +40,7 @@ def entries(text: str) -> list[Entry]:
             path, colon, lines = where.rpartition(":")
             first, dash, last = lines.partition("-")
             if colon and first.isdigit() and (last.isdigit() if dash else True):
-                found.append(Entry(path=path, first=int(first), last=int(last or first), note=note.rstrip("]")))
+                found.append(UsedLines(path=path, first=int(first), last=int(last or first), note=note.rstrip("]")))
     return found
 
 

@@ -30,7 +30,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Merged:
+class MergedText:
     """A new text with a person's changes in it; how many lines of theirs it has, and those that have no place in it."""
 
     text: str
@@ -48,13 +48,13 @@ class _Section:
     lines: list[str]
 
 
-def merged(base: str, theirs: str, fresh: str) -> Merged:
+def merged(base: str, theirs: str, fresh: str) -> MergedText:
     """`fresh` with what a person changed between `base`, which was written last, and `theirs`, which is there now."""
     if theirs == base:
-        return Merged(fresh)
+        return MergedText(fresh)
     before, now, new = (_sections(text) for text in (base, theirs, fresh))
     renamed = _renamed(before, now)
-    result = Merged("")
+    result = MergedText("")
     sections = {section.path: section for section in new}
     order = [section.path for section in new]
     old = {section.path: section for section in before}
@@ -76,7 +76,7 @@ def merged(base: str, theirs: str, fresh: str) -> Merged:
     return result
 
 
-def _left_behind(base: str, theirs: str, result: Merged) -> list[str]:
+def _left_behind(base: str, theirs: str, result: MergedText) -> list[str]:
     """Lines of theirs that are nowhere, however that came about: edits can be combined in more ways than there are rules."""
     there = {_bare(line) for line in (*base.split("\n"), *result.text.split("\n"), *result.homeless)}
     return [line.lstrip("# ") for line in theirs.split("\n") if line.strip() and _bare(line) not in there]
@@ -148,7 +148,7 @@ def _below(path: Path, sections: Sequence[_Section]) -> set[str]:
 
 def _headings(
     old: dict[Path, _Section], now: Sequence[_Section], renamed: dict[Path, Path],
-    sections: dict[Path, _Section], order: list[Path], result: Merged,
+    sections: dict[Path, _Section], order: list[Path], result: MergedText,
 ) -> None:  # fmt: skip
     """Headings that a person added, with everything below them."""
     previous: Path = ()
@@ -182,7 +182,7 @@ def _end_of(previous: Path, path: Path, order: Sequence[Path]) -> int:
     return place + 1
 
 
-def _lines(base: _Section, theirs: _Section, fresh: _Section | None, result: Merged) -> None:
+def _lines(base: _Section, theirs: _Section, fresh: _Section | None, result: MergedText) -> None:
     """The lines of one section: what a person added, changed or took out."""
     mine, other = [_told(line) for line in base.lines], [_told(line) for line in theirs.lines]
     matcher = difflib.SequenceMatcher(None, mine, other, autojunk=False)
@@ -218,7 +218,7 @@ def _known(line: str) -> str:
     return _COUNTS.sub("0", core_of(line)).strip().casefold()
 
 
-def _without(fresh: _Section, gone: Sequence[str], result: Merged) -> int | None:
+def _without(fresh: _Section, gone: Sequence[str], result: MergedText) -> int | None:
     """Leave these lines out; where the first of them stood."""
     place = None
     for line in gone:
@@ -252,7 +252,7 @@ def _behind(fresh: _Section, anchor: str | None) -> int:
     return end
 
 
-def _took_out(gone: _Section, sections: dict[Path, _Section], order: list[Path], result: Merged) -> None:
+def _took_out(gone: _Section, sections: dict[Path, _Section], order: list[Path], result: MergedText) -> None:
     """A whole section that a person took out: what it held stays out, what is new since then stays."""
     fresh = sections.get(gone.path)
     if fresh is None:
@@ -279,7 +279,7 @@ def _has_more(path: Path, sections: dict[Path, _Section]) -> bool:
 
 
 def _reworded(
-    renamed: dict[Path, Path], now: Sequence[_Section], sections: dict[Path, _Section], result: Merged
+    renamed: dict[Path, Path], now: Sequence[_Section], sections: dict[Path, _Section], result: MergedText
 ) -> None:
     """Headings keep the words that a person gave them; a task keeps its number, which is not theirs to choose."""
     for section in now:

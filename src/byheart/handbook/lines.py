@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from byheart.domain.roots import Root
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 DIALECT = "handbook"
 _KINDS = {PREFERENCES: Kind.PREFERENCE, KNOWLEDGE: Kind.NOTE, FAILURES: Kind.LESSON}
@@ -29,14 +29,14 @@ def folder_of(root: Root) -> Place:
     return Place(root.folder.base, f"{root.folder.path}/handbook")
 
 
-def places(desk: Desk, root: Root) -> Iterator[Place]:
+def places(context: Context, root: Root) -> Iterator[Place]:
     """The files of a handbook that are searched; none where there is no handbook."""
     folder = folder_of(root)
-    if desk.files.size(Place(folder.base, f"{folder.path}/{MEMORY}")) is None:
+    if context.files.size(Place(folder.base, f"{folder.path}/{MEMORY}")) is None:
         return
     for name in (MEMORY, RAW):
         yield Place(folder.base, f"{folder.path}/{name}")
-    for skill in desk.files.names(Place(folder.base, f"{folder.path}/{SKILLS}")):
+    for skill in context.files.names(Place(folder.base, f"{folder.path}/{SKILLS}")):
         yield Place(folder.base, f"{folder.path}/{SKILLS}/{skill}/SKILL.md")
 
 
@@ -51,15 +51,15 @@ def hits(place: Place, text: str, scope: Scope) -> list[Hit]:
     ]
 
 
-def learnt(desk: Desk, root: Root) -> list[Hit]:
+def learnt(context: Context, root: Root) -> list[Hit]:
     """Every line of a handbook that somebody may be shown: of the summary, the handbook itself, its sessions, skills and notes."""
     folder = folder_of(root)
     found: list[Hit] = []
-    every = [*places(desk, root), Place(folder.base, f"{folder.path}/{SUMMARY}")]
+    every = [*places(context, root), Place(folder.base, f"{folder.path}/{SUMMARY}")]
     notes = Place(folder.base, f"{folder.path}/{NOTES}")
-    every += [Place(notes.base, f"{notes.path}/{name}") for name in desk.files.names(notes) if name.endswith(".md")]
+    every += [Place(notes.base, f"{notes.path}/{name}") for name in context.files.names(notes) if name.endswith(".md")]
     for place in every:
-        text = desk.files.read(place).text
+        text = context.files.read(place).text
         if text is not None:
             found += hits(place, text, root.scope)
     return found

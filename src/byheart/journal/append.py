@@ -23,12 +23,12 @@ from byheart.domain.records import Kind, Record, Scope, Value, leaves
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import replace
 from byheart.journal import retention, window
-from byheart.journal.files import Shelf, keep, local_day, shelf_of, state
+from byheart.journal.files import JournalFiles, journal_files, keep, local_day, state
 from byheart.journal.format import TEMPLATE, row
 from byheart.text.patterns import deferred
 from byheart.text.slugs import content_digest, uuid_of
 from byheart.workspace import ledger, tombstones
-from byheart.workspace.context import JOURNAL, Desk, handle_of, is_enabled
+from byheart.workspace.context import JOURNAL, Context, handle_of, is_enabled
 
 MOST_CHARACTERS, _MOST_NAME = 16_000, 120
 _KNOWN = ("id", "sessionId", "category", "text", "provenance")
@@ -40,29 +40,29 @@ _UUID = deferred(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 
 def append(
-    desk: Desk, raw: Mapping[str, object], scope: Scope, *, asked: bool = True, redact: bool = False
+    context: Context, raw: Mapping[str, object], scope: Scope, *, asked: bool = True, redact: bool = False
 ) -> Appended:
     """Store one record, given in the journal's own fields. Raises BadInput, Unsafe or Unwanted, and nothing is written.
 
     A secret in the text is refused, or with `redact` blanked out. What was not `asked` for is not stored while memory is
     switched off, or once it was forgotten.
     """
-    record, more = composed(desk, raw)
-    record, notes = _blanked(desk, record) if redact else (record, [])
-    refuse_unsafe(desk, record, more, asked=asked)
-    root = desk.roots[scope]
+    record, more = composed(context, raw)
+    record, notes = _blanked(context, record) if redact else (record, [])
+    refuse_unsafe(context, record, more, asked=asked)
+    root = context.roots[scope]
     if not asked:
-        _refuse_unwanted(desk, root, record)
+        _refuse_unwanted(context, root, record)
     line = row(record, more)
-    shelf = shelf_of(desk, root)
-    with desk.files.locked(root):
-        _refuse_full(desk, shelf.memory, line)
-        _put(desk, shelf.memory, line + "\n")
-        daily = shelf.daily(local_day(desk, desk.clock()))
-        notes += _put_daily(desk, daily, line + "\n")
-        receipt = _logged(desk, root, record, notes, asked=asked)
-        trimmed = _trimmed(desk, shelf, notes)
-        _register(desk, root)
+    own_journal = journal_files(context, root)
+    with context.files.locked(root):
+        _refuse_full(context, own_journal.memory, line)
+        _put(context, own_journal.memory, line + "\n")
+        daily = own_journal.daily(local_day(context, context.clock()))
+        notes += _put_daily(context, daily, line + "\n")
+        receipt = _logged(context, root, record, notes, asked=asked)
+        trimmed = _trimmed(context, own_journal, notes)
+        _register(context, root)
     origin = record.origin
     assert origin is not None
     return Appended(
@@ -71,25 +71,25 @@ def append(
         text="" if origin.is_secret else record.text,
         category=origin.category,
         receipt=receipt,
-        path=str(shelf.memory),
+        path=str(own_journal.memory),
         daily=str(daily),
         trimmed=trimmed,
         notes=tuple(notes),
     )
 
 
-def _refuse_full(desk: Desk, place: Place, line: str) -> None:
+def _refuse_full(context: Context, place: Place, line: str) -> None:
     """Refuse a record that would make the file larger than what is read: it would be kept and never seen again."""
-    size, most = desk.files.size(place) or 0, desk.journal.file_bytes
+    size, most = context.files.size(place) or 0, context.journal.file_bytes
     if size + len(line.encode()) + 1 > most:
         raise Refused(
             f"not stored: {place} has {size:,} bytes and may have {most:,} (journal.file_bytes); byheart journal compact makes room"
         )
 
 
-def _trimmed(desk: Desk, shelf: Shelf, notes: list[str]) -> int:
+def _trimmed(context: Context, own_journal: JournalFiles, notes: list[str]) -> int:
     try:
-        return window.trim(desk, shelf)
+        return window.trim(context, own_journal)
     except ByheartError as error:
         # The record is stored; whoever hears of a failure would store it again.
         notes.append(f"it is stored, but the window could not be kept: {error}")
@@ -106,7 +106,7 @@ def checkpoint(session: str = MAIN) -> dict[str, object]:
     }
 
 
-def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, Value]]:
+def composed(context: Context, raw: Mapping[str, object]) -> tuple[Record, dict[str, Value]]:
     """The record that the journal's fields describe, and the fields we do not know. Raises BadInput."""
     given = raw.get("provenance") or {}
     if not isinstance(given, Mapping):
@@ -132,12 +132,12 @@ def composed(desk: Desk, raw: Mapping[str, object]) -> tuple[Record, dict[str, V
     if stamp is not None and (not isinstance(stamp, str) or moment(stamp) is None):
         raise BadInput(f"the timestamp {stamp!r} is not an ISO date and time")
     origin = Origin(
-        id=_name("id", raw.get("id")) or uuid_of("".join(desk.token() for _ in range(4))),
+        id=_name("id", raw.get("id")) or uuid_of("".join(context.token() for _ in range(4))),
         session=_name("sessionId", raw.get("sessionId")) or MAIN,
         category=_name("category", raw.get("category")) or NOTE,
         channel=_name("sourceChannel", source.get("sourceChannel")) or "operator",
         certainty=certainty,
-        timestamp=stamp or stamped(desk.clock()),
+        timestamp=stamp or stamped(context.clock()),
         sensitivity=strictest([Sensitivity(str(label)) for label in labels]),
     )
     try:
@@ -160,15 +160,15 @@ def _name(field: str, value: object) -> str:
     return value.strip()
 
 
-def _blanked(desk: Desk, record: Record) -> tuple[Record, list[str]]:
+def _blanked(context: Context, record: Record) -> tuple[Record, list[str]]:
     """The record without secrets, and a note where it had one."""
-    clean = desk.scanner.redacted(record.text)
+    clean = context.scanner.redacted(record.text)
     if clean == record.text:
         return record, []
     return replace(record, text=clean), ["a secret in the text was blanked out"]
 
 
-def refuse_unsafe(desk: Desk, record: Record, more: dict[str, Value], *, asked: bool) -> None:
+def refuse_unsafe(context: Context, record: Record, more: dict[str, Value], *, asked: bool) -> None:
     """Raise Unsafe for a record with a secret, hidden characters or orders to its reader, in whichever field."""
     origin = record.origin
     assert origin is not None
@@ -178,74 +178,74 @@ def refuse_unsafe(desk: Desk, record: Record, more: dict[str, Value], *, asked: 
     findings = [
         found
         for part in dict.fromkeys(parts)
-        for found in desk.scanner.findings(part)
+        for found in context.scanner.findings(part)
         if not (asked and found.severity in ("command", "weak"))
     ]
     if findings:
         raise Unsafe(findings)
 
 
-def _refuse_unwanted(desk: Desk, root: Root, record: Record) -> None:
-    if not is_enabled(desk, root):
+def _refuse_unwanted(context: Context, root: Root, record: Record) -> None:
+    if not is_enabled(context, root):
         raise Unwanted("not stored: memory is switched off here; turn it on with: byheart settings enabled on")
-    stone = tombstones.blocks(ledger.tombstones(desk), desk.salt(), None, (record.text,))
+    stone = tombstones.blocks(ledger.tombstones(context), context.salt(), None, (record.text,))
     if stone is not None:
         raise Unwanted(f"not stored: this was forgotten on {stone.removed}; only the user may bring it back")
 
 
-def created(desk: Desk, shelf: Shelf) -> bool:
+def created(context: Context, own_journal: JournalFiles) -> bool:
     """Make MEMORY.md from its template where it is missing or empty; whether that was done. The root is locked."""
-    if desk.files.size(shelf.memory):
+    if context.files.size(own_journal.memory):
         return False
-    _put(desk, shelf.memory, "")
+    _put(context, own_journal.memory, "")
     return True
 
 
-def _put(desk: Desk, place: Place, text: str) -> None:
+def _put(context: Context, place: Place, text: str) -> None:
     """Add to MEMORY.md, which starts from its template. A person who saves at the same moment wins; then again."""
     for _ in range(_ROUNDS):
         try:
-            size = desk.files.size(place)
+            size = context.files.size(place)
             if size:
-                desk.files.append(place, text, None)
+                context.files.append(place, text, None)
             else:
-                desk.files.write(place, TEMPLATE + text, "" if size is None else content_digest(""))
+                context.files.write(place, TEMPLATE + text, "" if size is None else content_digest(""))
             return
         except Conflict as conflict:
             last = conflict
     raise Conflict(f"{last}; it kept changing, try again in a moment")
 
 
-def _put_daily(desk: Desk, place: Place, text: str) -> list[str]:
+def _put_daily(context: Context, place: Place, text: str) -> list[str]:
     try:
-        desk.files.append(place, text, None)
+        context.files.append(place, text, None)
     except ByheartError as error:
         # MEMORY.md has the record; a log that cannot be written must not make it look lost.
         return [f"it is stored, but the day's log could not be written: {error}"]
     return []
 
 
-def _logged(desk: Desk, root: Root, record: Record, notes: list[str], *, asked: bool) -> str:
+def _logged(context: Context, root: Root, record: Record, notes: list[str], *, asked: bool) -> str:
     origin = record.origin
     if origin is None or retention.is_checkpoint(record) or (not asked and origin.category in _UNLOGGED):
         return ""
     entry = replace(
-        ledger.entry_for(desk, root, JOURNAL, "added"),
+        ledger.entry_for(context, root, JOURNAL, "added"),
         handle=handle_of(root.scope, JOURNAL, origin.id, record.text),
         turns=[{"was": None, "now": ledger.as_fields(record)}],
     )
     try:
-        ledger.record(desk, root, entry)
+        ledger.record(context, root, entry)
     except ByheartError as error:
         notes.append(f"it is stored, but the log could not be written: {error}")
     return entry.id
 
 
-def _register(desk: Desk, root: Root) -> None:
+def _register(context: Context, root: Root) -> None:
     """Note which folder this journal serves, so that scheduled upkeep finds it."""
-    known = state(desk, root)
-    if known.folder != desk.project.folder:
+    known = state(context, root)
+    if known.folder != context.project.folder:
         try:
-            keep(desk, root, replace(known, folder=desk.project.folder))
+            keep(context, root, replace(known, folder=context.project.folder))
         except ByheartError:
             return

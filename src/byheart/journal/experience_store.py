@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from byheart.domain.roots import Place
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 _FIELDS = ("id", "text", "category", "sessionId", "recordId", "timestamp", "vector")
 
@@ -28,9 +28,9 @@ class Store:
     more: Mapping[str, object]
 
 
-def read(desk: Desk, place: Place) -> Store:
+def read(context: Context, place: Place) -> Store:
     """The store as it stands. Raises Unreadable for a file that is none, so that nothing of it is lost."""
-    snapshot = desk.files.read(place)
+    snapshot = context.files.read(place)
     if not snapshot.text:
         return Store((), snapshot.digest, {"version": 1})
     problem = "it is not a store of experiences"
@@ -49,9 +49,9 @@ def read(desk: Desk, place: Place) -> Store:
     return Store(tuple(found), snapshot.digest, {"version": 1, **more})
 
 
-def write(desk: Desk, place: Place, kept: Sequence[Experience], store: Store) -> None:
+def write(context: Context, place: Place, kept: Sequence[Experience], store: Store) -> None:
     """Put other entries into a store. Raises Conflict where it has changed since it was read."""
-    desk.files.write(place, _text(kept, store.more), store.digest)
+    context.files.write(place, _text(kept, store.more), store.digest)
 
 
 def _experience(raw: dict[str, object]) -> Experience:

@@ -6,13 +6,13 @@ from array import array
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import ByheartError, Conflict, Unwanted
-from byheart.domain.experiences import FLEETING, LONGEST, SHORTEST, Experience, Gathered, Learnt
+from byheart.domain.experiences import FLEETING, LONGEST, SHORTEST, Experience, Gathered, PossibleExperience
 from byheart.domain.journal import Origin, moment
 from byheart.domain.recall import Item
 from byheart.domain.records import Kind, Record, Scope
 from byheart.domain.values import replace
 from byheart.journal import experience_store, retention
-from byheart.journal.files import parsed, read, shelf_of
+from byheart.journal.files import journal_files, parsed, read
 from byheart.journal.format import conceals
 from byheart.search import rank_records
 from byheart.search.uniqueness import Known
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from byheart.domain.ports import RecordIndex
     from byheart.domain.recall import Meaning
     from byheart.domain.roots import Root
-    from byheart.journal.files import Shelf
-    from byheart.workspace.context import Desk
+    from byheart.journal.files import JournalFiles
+    from byheart.workspace.context import Context
 
 TITLE = "Relevant past experiences:"
 # As many of the newest records as a round looks at, and of the things that sessions showed.
@@ -41,25 +41,25 @@ _ROUNDS = 6
 _LESSONS = frozenset({Kind.LESSON, Kind.RULE, Kind.CONSTRAINT, Kind.PREFERENCE})
 
 
-def gather(desk: Desk, scope: Scope, sessions: Iterable[Learnt] = ()) -> Gathered:
+def gather(context: Context, scope: Scope, sessions: Iterable[PossibleExperience] = ()) -> Gathered:
     """Add what is new among recent records, lessons and what sessions showed. Raises Unwanted while the store is off."""
-    _wanted(desk)
-    root = desk.roots[scope]
-    place = shelf_of(desk, root).experiences
-    learnt = [*_of_journal(desk, scope), *_of_notebooks(desk, scope), *sessions]
-    with desk.files.locked(root):
+    _wanted(context)
+    root = context.roots[scope]
+    place = journal_files(context, root).experiences
+    learnt = [*_of_journal(context, scope), *_of_notebooks(context, scope), *sessions]
+    with context.files.locked(root):
         for _ in range(_ROUNDS):
-            store = experience_store.read(desk, place)
-            secret = _secrets(desk, scope)
+            store = experience_store.read(context, place)
+            secret = _secrets(context, scope)
             known = [each for each in store.entries if not secret.holds(each)]
-            new = [each for each in _new(desk, known, learnt) if not secret.holds(each)]
-            kept = _newest([*known, *new], desk.journal.experience_max_count)
+            new = [each for each in _new(context, known, learnt) if not secret.holds(each)]
+            kept = _newest([*known, *new], context.journal.experience_max_count)
             ids = {each.id for each in kept}
             added = [each for each in new if each.id in ids]
             if not added and len(kept) == len(store.entries):
                 break
             try:
-                experience_store.write(desk, place, kept, store)
+                experience_store.write(context, place, kept, store)
                 break
             except Conflict:
                 # Another program wrote to it; what it added counts.
@@ -91,34 +91,34 @@ class _Secrets:
         return each.record in self._ids or normalised(each.text) in self._texts
 
 
-def _secrets(desk: Desk, scope: Scope) -> _Secrets:
-    shelf = shelf_of(desk, desk.roots[scope])
+def _secrets(context: Context, scope: Scope) -> _Secrets:
+    own_journal = journal_files(context, context.roots[scope])
     lines = []
-    for place in (shelf.memory, shelf.archive):
+    for place in (own_journal.memory, own_journal.archive):
         try:
-            text = read(desk, place).text or ""
+            text = read(context, place).text or ""
         except ByheartError:
             continue
         # Only lines that have such a label, or one that nobody knows.
         lines += [line for line in text.split("\n") if conceals(line)]
-    return _Secrets(each.record for each in parsed(desk, "\n".join(lines)).placed)
+    return _Secrets(each.record for each in parsed(context, "\n".join(lines)).placed)
 
 
-def _wanted(desk: Desk) -> None:
-    if not desk.limits.enabled:
+def _wanted(context: Context) -> None:
+    if not context.limits.enabled:
         raise Unwanted("memory is switched off; set memory.enabled to true")
-    if not desk.journal.experience_store_enabled:
+    if not context.journal.experience_store_enabled:
         raise Unwanted("no experiences are kept; set journal.experience_store_enabled to true")
 
 
-def _of_journal(desk: Desk, scope: Scope) -> Iterator[Learnt]:
+def _of_journal(context: Context, scope: Scope) -> Iterator[PossibleExperience]:
     """The newest records of the journal that may be told to anybody."""
-    documents, _ = every(desk, [scope], [JOURNAL])
+    documents, _ = every(context, [scope], [JOURNAL])
     for placed in [each for document in documents for each in document.own][-RECENT:]:
         record, origin = placed.record, placed.record.origin
         if origin is None or record.is_secret or origin.category in FLEETING or retention.is_checkpoint(record):
             continue
-        yield Learnt(
+        yield PossibleExperience(
             text=record.text,
             category=origin.category,
             session=origin.session,
@@ -127,9 +127,9 @@ def _of_journal(desk: Desk, scope: Scope) -> Iterator[Learnt]:
         )
 
 
-def _of_notebooks(desk: Desk, scope: Scope) -> Iterator[Learnt]:
+def _of_notebooks(context: Context, scope: Scope) -> Iterator[PossibleExperience]:
     """What stands as a lesson, a rule or a preference; the newest, since a person may keep very many."""
-    documents, _ = every(desk, [scope], [PROFILE, RULES])
+    documents, _ = every(context, [scope], [PROFILE, RULES])
     found = [
         (document, placed.record)
         for document in documents
@@ -138,7 +138,7 @@ def _of_notebooks(desk: Desk, scope: Scope) -> Iterator[Learnt]:
     ]
     for document, record in found[-RECENT:]:
         key = document.dialect.key_of(record)
-        yield Learnt(
+        yield PossibleExperience(
             text=record.text,
             category="learned" if record.kind is Kind.LESSON else record.kind.value,
             record=handle_of(scope, document.dialect.name, key, record.text),
@@ -146,33 +146,33 @@ def _of_notebooks(desk: Desk, scope: Scope) -> Iterator[Learnt]:
         )
 
 
-def _new(desk: Desk, known: Sequence[Experience], learnt: Sequence[Learnt]) -> list[Experience]:
+def _new(context: Context, known: Sequence[Experience], learnt: Sequence[PossibleExperience]) -> list[Experience]:
     """Those that are long enough, safe, not forgotten, and unlike all others."""
-    threshold = desk.journal.experience_uniqueness_threshold
+    threshold = context.journal.experience_uniqueness_threshold
     told, records = Known(each.text for each in known), {each.record for each in known if each.record}
-    near = _Nearness(desk, [each.text for each in known])
-    stones = ledger.tombstones(desk)
-    salt = desk.salt() if stones else b""
+    near = _Nearness(context, [each.text for each in known])
+    stones = ledger.tombstones(context)
+    salt = context.salt() if stones else b""
     added: list[Experience] = []
     for each in learnt:
         text = " ".join(each.text.split())[:LONGEST]
         # A character of a script without spaces says as much as a few letters.
         if len(text) + 2 * sum(char > "\u2e80" for char in text) < SHORTEST or (each.record and each.record in records):
             continue
-        if desk.scanner.secrets("\n".join((each.record, each.session, each.category))):
-            each = Learnt(text=each.text, category="note", timestamp=each.timestamp)  # noqa: PLW2901 - the same, less
-        if desk.scanner.findings(text) or (stones and tombstones.blocks(stones, salt, None, (each.text, text))):
+        if context.scanner.secrets("\n".join((each.record, each.session, each.category))):
+            each = PossibleExperience(text=each.text, category="note", timestamp=each.timestamp)  # noqa: PLW2901 - the same, less
+        if context.scanner.findings(text) or (stones and tombstones.blocks(stones, salt, None, (each.text, text))):
             continue
         if told.likeness(text) >= threshold or near.likeness(text) >= threshold:
             continue
         told.add(text)
         near.add(text)
         records.add(each.record)
-        stamp = each.timestamp or desk.clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        number = int((moment(stamp) or desk.clock()).timestamp() * 1000)
+        stamp = each.timestamp or context.clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        number = int((moment(stamp) or context.clock()).timestamp() * 1000)
         added.append(
             Experience(
-                id=f"exp_{number}_{desk.token()}",
+                id=f"exp_{number}_{context.token()}",
                 text=text,
                 category=each.category,
                 session=each.session,
@@ -186,14 +186,14 @@ def _new(desk: Desk, known: Sequence[Experience], learnt: Sequence[Learnt]) -> l
 class _Nearness:
     """How near texts are by their meaning, where there is a model that says so."""
 
-    def __init__(self, desk: Desk, known: Sequence[str]) -> None:
-        self._minds = desk.cabinet().minds
+    def __init__(self, context: Context, known: Sequence[str]) -> None:
+        self._recall_models = context.search_tools().recall_models
         self._vectors: list[array[float]] = []
         self._texts = list(known)
         self._asked: tuple[str, array[float] | None] = ("", None)
 
     def likeness(self, text: str) -> float:
-        if self._minds.embedder is None:
+        if self._recall_models.embedder is None:
             return 0.0
         self._embed()
         own = self._vector(text)
@@ -210,12 +210,12 @@ class _Nearness:
         """The known ones, when the first question about them comes; the newest only, since each takes a moment."""
         texts, self._texts = self._texts[-4 * RECENT :], []
         for start in range(0, len(texts), 32):
-            vectors = self._minds.vectors(texts[start : start + 32])
+            vectors = self._recall_models.vectors(texts[start : start + 32])
             self._vectors += [_floats(each) for each in vectors or ()]
 
     def _vector(self, text: str) -> array[float] | None:
         if self._asked[0] != text:
-            found = self._minds.vectors([text])
+            found = self._recall_models.vectors([text])
             self._asked = (text, _floats(found[0]) if found else None)
         return self._asked[1]
 
@@ -238,34 +238,34 @@ def _newest(every_one: list[Experience], most: int) -> list[Experience]:
     return [each for at, each in enumerate(every_one) if at not in gone]
 
 
-def listed(desk: Desk, scopes: Sequence[Scope], most: int) -> list[Experience]:
+def listed(context: Context, scopes: Sequence[Scope], most: int) -> list[Experience]:
     """The newest experiences, the newest first."""
-    _wanted(desk)
+    _wanted(context)
     found = []
     for scope in scopes:
-        secret = _secrets(desk, scope)
-        entries = experience_store.read(desk, shelf_of(desk, desk.roots[scope]).experiences).entries
+        secret = _secrets(context, scope)
+        entries = experience_store.read(context, journal_files(context, context.roots[scope]).experiences).entries
         found += [each for each in entries if not secret.holds(each)]
-    return _clean(desk, sorted(found, key=lambda each: each.timestamp, reverse=True)[:most])
+    return _clean(context, sorted(found, key=lambda each: each.timestamp, reverse=True)[:most])
 
 
-def asked(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> list[Experience]:
+def asked(context: Context, query: str, scopes: Sequence[Scope], most: int) -> list[Experience]:
     """The experiences that fit a question, best first; none where nothing does. Raises Unwanted while the store is off."""
-    _wanted(desk)
+    _wanted(context)
     terms = question(query)
     if not terms.terms:
         return []
-    cabinet = desk.cabinet()
-    index = cabinet.index()
+    search_tools = context.search_tools()
+    index = search_tools.index()
     index.renew()
-    pages = [path for scope in scopes if (path := _synced(desk, index, scope))]
+    pages = [path for scope in scopes if (path := _synced(context, index, scope))]
     if not pages:
         return []
     from byheart.search.models import embedded
 
-    embedded(index, cabinet.minds)
-    meaning: Meaning | None = cabinet.minds.meaning(query)
-    today = desk.clock().date()
+    embedded(index, search_tools.recall_models)
+    meaning: Meaning | None = search_tools.recall_models.meaning(query)
+    today = context.clock().date()
     with index.reading():
         candidates = index.recollected(terms, pages, meaning)
         verdict = rank_records.judged(
@@ -290,59 +290,59 @@ def asked(desk: Desk, query: str, scopes: Sequence[Scope], most: int) -> list[Ex
                 score=round(each.score, 4),
             )
         )
-    return _clean(desk, found)
+    return _clean(context, found)
 
 
-def _clean(desk: Desk, found: Sequence[Experience]) -> list[Experience]:
+def _clean(context: Context, found: Sequence[Experience]) -> list[Experience]:
     """Without what a person or another program may have put there and nobody should be told."""
     clean = []
     for each in found:
-        text = desk.scanner.redacted(each.text)
-        if not [finding for finding in desk.scanner.findings(text) if finding.severity not in ("command", "weak")]:
-            clean.append(_redacted(desk, each))
+        text = context.scanner.redacted(each.text)
+        if not [finding for finding in context.scanner.findings(text) if finding.severity not in ("command", "weak")]:
+            clean.append(_redacted(context, each))
     return clean
 
 
-def _redacted(desk: Desk, each: Experience) -> Experience:
-    clean = desk.scanner.redacted
+def _redacted(context: Context, each: Experience) -> Experience:
+    clean = context.scanner.redacted
     names = {name: clean(getattr(each, name)) for name in ("id", "text", "category", "session", "record")}
     return replace(each, **names)  # type: ignore[arg-type]
 
 
-def caught_up(desk: Desk, index: RecordIndex) -> None:
+def caught_up(context: Context, index: RecordIndex) -> None:
     """Take what changed in the stores into the index, where they are in it."""
     known = index.page_stamps()
-    for scope, root in desk.roots.items():
-        if str(shelf_of(desk, root).experiences) in known:
-            _synced(desk, index, scope)
+    for scope, root in context.roots.items():
+        if str(journal_files(context, root).experiences) in known:
+            _synced(context, index, scope)
 
 
-def _synced(desk: Desk, index: RecordIndex, scope: Scope) -> str:
+def _synced(context: Context, index: RecordIndex, scope: Scope) -> str:
     """Bring the index up to date with a store; its name there, empty where there is none."""
-    shelf = shelf_of(desk, desk.roots[scope])
-    path = str(shelf.experiences)
+    own_journal = journal_files(context, context.roots[scope])
+    path = str(own_journal.experiences)
     known = index.page_stamps().get(path)
-    if known is None and not desk.files.stamp(shelf.experiences):
+    if known is None and not context.files.stamp(own_journal.experiences):
         return ""
     # A label in the journal may have changed, too.
-    if known != _stamp(desk, shelf, _secrets(desk, scope)):
+    if known != _stamp(context, own_journal, _secrets(context, scope)):
         with index.writing():
-            secret = _secrets(desk, scope)
-            stamp = _stamp(desk, shelf, secret)
-            entries = experience_store.read(desk, shelf.experiences).entries
-            items = [_item(desk, scope, each) for each in entries if not secret.holds(each)]
+            secret = _secrets(context, scope)
+            stamp = _stamp(context, own_journal, secret)
+            entries = experience_store.read(context, own_journal.experiences).entries
+            items = [_item(context, scope, each) for each in entries if not secret.holds(each)]
             gone = index.put_page(path, stamp if entries else "", items)
         if gone:
             index.purge()
-    return path if desk.files.stamp(shelf.experiences) else ""
+    return path if context.files.stamp(own_journal.experiences) else ""
 
 
-def _stamp(desk: Desk, shelf: Shelf, secret: _Secrets) -> str:
-    return f"{desk.files.stamp(shelf.experiences)} {secret.digest} {desk.scanner.fingerprint}"
+def _stamp(context: Context, own_journal: JournalFiles, secret: _Secrets) -> str:
+    return f"{context.files.stamp(own_journal.experiences)} {secret.digest} {context.scanner.fingerprint}"
 
 
-def _item(desk: Desk, scope: Scope, entry: Experience) -> Item:
-    each = _redacted(desk, entry)
+def _item(context: Context, scope: Scope, entry: Experience) -> Item:
+    each = _redacted(context, entry)
     text = each.text
     at = moment(each.timestamp)
     origin = Origin(id=each.id, session=each.session, category=each.category, timestamp=each.timestamp or None)
@@ -359,22 +359,22 @@ def _item(desk: Desk, scope: Scope, entry: Experience) -> Item:
     )
 
 
-def block(desk: Desk, last_message: str, scopes: Sequence[Scope], most: int = _BLOCK) -> str:
+def block(context: Context, last_message: str, scopes: Sequence[Scope], most: int = _BLOCK) -> str:
     """The lines that a session is told, by what its user said last; empty where nothing fits or the store is off."""
-    settings = desk.journal
-    if not settings.experience_store_enabled or not settings.inject_experience_context or not desk.limits.enabled:
+    settings = context.journal
+    if not settings.experience_store_enabled or not settings.inject_experience_context or not context.limits.enabled:
         return ""
     lines = [
         f"- [{visible(each.category)}] {visible(' '.join(each.text.split()))[:_SHOWN]}"
-        for each in asked(desk, last_message[:_LONGEST_HINT], scopes, most)
+        for each in asked(context, last_message[:_LONGEST_HINT], scopes, most)
     ]
     return "\n".join(lines)
 
 
-def named(desk: Desk, root: Root, selector: str) -> Record | None:
+def named(context: Context, root: Root, selector: str) -> Record | None:
     """The experience that a selector names: by its id, by where it came from, or by its whole text."""
     try:
-        known = experience_store.read(desk, shelf_of(desk, root).experiences).entries
+        known = experience_store.read(context, journal_files(context, root).experiences).entries
     except ByheartError:
         return None
     wanted = normalised(selector)
@@ -384,18 +384,18 @@ def named(desk: Desk, root: Root, selector: str) -> Record | None:
     return None
 
 
-def forgotten(desk: Desk, texts: Sequence[str], names: set[str]) -> tuple[int, list[str]]:
+def forgotten(context: Context, texts: Sequence[str], names: set[str]) -> tuple[int, list[str]]:
     """Take what a person wants gone out of every store, by its texts or by the names of the record; how many entries went, and
     which store could not be cleared."""
     wanted = {normalised(text) for text in texts if text.strip()}
     count, failures = 0, []
-    for root in desk.roots.values():
+    for root in context.roots.values():
         try:
-            place = shelf_of(desk, root).experiences
-            store = experience_store.read(desk, place)
+            place = journal_files(context, root).experiences
+            store = experience_store.read(context, place)
             kept = [each for each in store.entries if normalised(each.text) not in wanted and each.record not in names]
             if len(kept) < len(store.entries):
-                experience_store.write(desk, place, kept, store)
+                experience_store.write(context, place, kept, store)
                 count += len(store.entries) - len(kept)
         except ByheartError as error:
             failures.append(f"the store of experiences could not be cleared: {error}")

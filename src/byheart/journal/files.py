@@ -15,14 +15,14 @@ from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
 from byheart.text.jsonspans import unescaped
 from byheart.text.patterns import deferred
-from byheart.workspace.context import JOURNAL, Desk
+from byheart.workspace.context import JOURNAL, Context
 
 STATE, EXPERIENCES = "journal.json", "experience-store.json"
 _DAILY = deferred(r"/memory/\d{4}-\d{2}-\d{2}\.md$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class JournalFiles:
     """The files of one journal: MEMORY.md, and beside it the daily logs, LONGMEMORY.md and USER.md."""
 
     root: Root
@@ -42,10 +42,10 @@ class Shelf:
         return _beside(self.memory, "memory")
 
 
-def shelf_of(desk: Desk, root: Root) -> Shelf:
+def journal_files(context: Context, root: Root) -> JournalFiles:
     """A root's journal files. Raises BadSetting where two of them would be the same file."""
     memory = root.documents[JOURNAL]
-    settings = desk.journal
+    settings = context.journal
     long_memory = _chosen(memory, settings.long_memory_path or "LONGMEMORY.md")
     archive = _chosen(memory, settings.memory_archive_path) if settings.memory_archive_path else root.own(ARCHIVE)
     user = _beside(memory, "USER.md")
@@ -64,7 +64,9 @@ def shelf_of(desk: Desk, root: Root) -> Shelf:
         if str(place) in taken or _DAILY.search(str(place)):
             raise BadSetting("configuration", f"journal.{key}", f"names {place}, which has another use", "its own file")
         taken.add(str(place))
-    return Shelf(root=root, memory=memory, long_memory=long_memory, archive=archive, user=user, experiences=experiences)
+    return JournalFiles(
+        root=root, memory=memory, long_memory=long_memory, archive=archive, user=user, experiences=experiences
+    )
 
 
 def _experiences(root: Root, memory: Place, path: str) -> Place:
@@ -88,32 +90,32 @@ def _chosen(memory: Place, path: str) -> Place:
     return Place(posixpath.dirname(path), posixpath.basename(path))
 
 
-def local_day(desk: Desk, when: datetime) -> date:
+def local_day(context: Context, when: datetime) -> date:
     """The calendar day of a moment, in the one zone that writing and reading share."""
-    return when.astimezone(desk.zone).date()
+    return when.astimezone(context.zone).date()
 
 
-def daily_logs(desk: Desk, shelf: Shelf) -> list[Place]:
+def daily_logs(context: Context, own_journal: JournalFiles) -> list[Place]:
     """The daily logs that exist, oldest first; other files in their folder are none of ours."""
-    names = [name for name in desk.files.names(shelf.days) if _DAILY.search(f"/memory/{name}")]
-    return [Place(shelf.days.base, f"{shelf.days.path}/{name}") for name in names]
+    names = [name for name in context.files.names(own_journal.days) if _DAILY.search(f"/memory/{name}")]
+    return [Place(own_journal.days.base, f"{own_journal.days.path}/{name}") for name in names]
 
 
-def holds_secret(desk: Desk, lines: Iterable[str]) -> bool:
+def holds_secret(context: Context, lines: Iterable[str]) -> bool:
     """Whether lines of a journal hold a credential, as they stand or behind the escapes of their JSON."""
     text = "\n".join(lines)
     plain = unescaped(text)
-    return bool(desk.scanner.secrets(text)) or (plain != text and bool(desk.scanner.secrets(plain)))
+    return bool(context.scanner.secrets(text)) or (plain != text and bool(context.scanner.secrets(plain)))
 
 
-def read(desk: Desk, place: Place) -> Snapshot:
+def read(context: Context, place: Place) -> Snapshot:
     """A journal file, under the journal's own size limit."""
-    return desk.files.read(place, desk.journal.file_bytes)
+    return context.files.read(place, context.journal.file_bytes)
 
 
-def parsed(desk: Desk, text: str) -> Document:
+def parsed(context: Context, text: str) -> Document:
     """A journal text's records."""
-    return desk.dialects[JOURNAL].parse(text)
+    return context.dialects[JOURNAL].parse(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +139,10 @@ class State:
         return replace(self, unfinished=(), unfinished_block="", unfinished_backup="")
 
 
-def state(desk: Desk, root: Root) -> State:
+def state(context: Context, root: Root) -> State:
     """What upkeep remembers; an unreadable note is as good as none, since all of it can be found out again."""
     try:
-        raw = json.loads(desk.files.read(root.own(STATE)).text or "{}")
+        raw = json.loads(context.files.read(root.own(STATE)).text or "{}")
         found = raw.get("findings")
         ids = raw.get("unfinished") or []
         return State(
@@ -158,15 +160,15 @@ def state(desk: Desk, root: Root) -> State:
         return State()
 
 
-def note(desk: Desk, root: Root, change: Callable[[State], State]) -> State:
+def note(context: Context, root: Root, change: Callable[[State], State]) -> State:
     """Remember something more; what was remembered before, and is changed by it, is read under the root's lock."""
-    with desk.files.locked(root):
-        new = change(state(desk, root))
-        keep(desk, root, new)
+    with context.files.locked(root):
+        new = change(state(context, root))
+        keep(context, root, new)
     return new
 
 
-def keep(desk: Desk, root: Root, new: State) -> None:
+def keep(context: Context, root: Root, new: State) -> None:
     """Remember exactly this. The root is locked, so that what a crash leaves behind is swept by the next writer."""
     raw = {
         "folder": new.folder,
@@ -181,6 +183,6 @@ def keep(desk: Desk, root: Root, new: State) -> None:
     }
     text = json.dumps({name: value for name, value in raw.items() if value not in (None, "", [])}) + "\n"
     place = root.own(STATE)
-    old = desk.files.read(place)
+    old = context.files.read(place)
     if old.text != text:
-        desk.files.write(place, text, old.digest)
+        context.files.write(place, text, old.digest)

@@ -13,12 +13,12 @@ from byheart.domain.roots import Root
 from byheart.domain.values import dataclass, replace
 from byheart.journal import window
 from byheart.journal.append import composed, refuse_unsafe
-from byheart.journal.files import Shelf, holds_secret, parsed, read, shelf_of
+from byheart.journal.files import JournalFiles, holds_secret, journal_files, parsed, read
 from byheart.journal.format import TEMPLATE, row
 from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest, uuid_of
 from byheart.workspace import foreign, ledger, tombstones
-from byheart.workspace.context import JOURNAL, Desk, handle_of
+from byheart.workspace.context import JOURNAL, Context, handle_of
 
 _ROUNDS = 12
 
@@ -33,7 +33,7 @@ class _Fit:
 
 
 def import_records(
-    desk: Desk,
+    context: Context,
     records: Sequence[tuple[int, Record]],
     extras: Mapping[int, dict[str, object]],
     scope: Scope,
@@ -46,31 +46,31 @@ def import_records(
     They go to MEMORY.md alone: the daily logs say what was written on a day, and this was written before. `extras` holds
     the whole JSON of a line where it is known.
     """
-    root = desk.roots[scope]
+    root = context.roots[scope]
     fit: list[_Fit] = []
     skipped: list[tuple[int, str]] = []
-    stones, salt = ledger.tombstones(desk), desk.salt()
+    stones, salt = ledger.tombstones(context), context.salt()
     for line, record in records:
         try:
             whole = foreign.fitted(record, JOURNAL)
             stone = None if forgotten_too else tombstones.blocks(stones, salt, None, (whole.text,))
             if stone is not None:
                 raise Refused(f"it was forgotten on {stone.removed}; --include-forgotten brings it back")
-            fit.append(_checked(desk, whole, extras.get(line, {})))
+            fit.append(_checked(context, whole, extras.get(line, {})))
         except ByheartError as error:
             if error.exit_code not in (2, 3):
                 raise
-            skipped.append((line, desk.scanner.redacted(str(error))))
+            skipped.append((line, context.scanner.redacted(str(error))))
     passed = len(fit)
     if dry_run:
         return Imported(receipts=(), skipped=tuple(skipped), passed=passed)
     problems: list[Finding] = []
-    with desk.files.locked(root):
-        stored = _stored(desk, root, fit, problems)
+    with context.files.locked(root):
+        stored = _stored(context, root, fit, problems)
     return Imported(receipts=tuple(stored), skipped=tuple(skipped), passed=passed, problems=tuple(problems))
 
 
-def _checked(desk: Desk, record: Record, extra: dict[str, object]) -> _Fit:
+def _checked(context: Context, record: Record, extra: dict[str, object]) -> _Fit:
     """The record, checked as an append would check it; an odd field is left out rather than the record."""
     origin = record.origin
     assert origin is not None
@@ -87,17 +87,17 @@ def _checked(desk: Desk, record: Record, extra: dict[str, object]) -> _Fit:
         "text": record.text,
         "provenance": provenance,
     }
-    checked, more = composed(desk, raw)
-    refuse_unsafe(desk, checked, more, asked=True)
+    checked, more = composed(context, raw)
+    refuse_unsafe(context, checked, more, asked=True)
     return _Fit(checked, more, origin.at is not None)
 
 
-def _stored(desk: Desk, root: Root, fit: list[_Fit], notes: list[Finding]) -> list[Receipt]:
-    shelf = shelf_of(desk, root)
+def _stored(context: Context, root: Root, fit: list[_Fit], notes: list[Finding]) -> list[Receipt]:
+    own_journal = journal_files(context, root)
     for _ in range(_ROUNDS):
-        snapshot = read(desk, shelf.memory)
+        snapshot = read(context, own_journal.memory)
         text = snapshot.text or TEMPLATE
-        there = parsed(desk, text).placed
+        there = parsed(context, text).placed
         ids = {each.record.origin.id for each in there if each.record.origin and each.record.origin.id}
         texts = {_said(each.record) for each in there}
         named = {_named(each.record) for each in there}
@@ -110,7 +110,7 @@ def _stored(desk: Desk, root: Root, fit: list[_Fit], notes: list[Finding]) -> li
             # One without a time of its own is the same whenever it was brought.
             known = known or (not each.dated and _said(record)[:3] in undated)
             if not known:
-                record = _renamed(desk, record, ids)
+                record = _renamed(context, record, ids)
                 fresh.append(row(record, each.more))
                 texts.add(_said(record))
                 named.add(_named(record))
@@ -123,33 +123,35 @@ def _stored(desk: Desk, root: Root, fit: list[_Fit], notes: list[Finding]) -> li
         joint = "" if text.endswith("\n") else newline
         new = text + joint + "".join(line + newline for line in fresh)
         try:
-            desk.files.write(shelf.memory, new, snapshot.digest)
-            notes += _trimmed_and_logged(desk, shelf, snapshot, new, len(fresh))
+            context.files.write(own_journal.memory, new, snapshot.digest)
+            notes += _trimmed_and_logged(context, own_journal, snapshot, new, len(fresh))
             return receipts
         except Conflict as conflict:
             last = conflict
     raise last
 
 
-def _renamed(desk: Desk, record: Record, ids: set[str]) -> Record:
+def _renamed(context: Context, record: Record, ids: set[str]) -> Record:
     """The record under an id of its own, where its id is taken by another one."""
     if record.origin is None or record.origin.id not in ids:
         return record
-    return replace(record, origin=replace(record.origin, id=uuid_of("".join(desk.token() for _ in range(4)))))
+    return replace(record, origin=replace(record.origin, id=uuid_of("".join(context.token() for _ in range(4)))))
 
 
-def _trimmed_and_logged(desk: Desk, shelf: Shelf, before: Snapshot, new: str, count: int) -> list[Finding]:
+def _trimmed_and_logged(
+    context: Context, own_journal: JournalFiles, before: Snapshot, new: str, count: int
+) -> list[Finding]:
     """Keep to the window, and log the whole import as one entry; what could not be done, since the records are stored."""
     problems, trimmed, backup = [], 0, None
     try:
-        trimmed = window.trim(desk, shelf)
+        trimmed = window.trim(context, own_journal)
     except ByheartError as error:
         problems.append(Finding(rule="window", message=f"stored, but the window could not be kept: {error}"))
     try:
-        if before.text and not trimmed and not holds_secret(desk, before.text.split("\n")):
-            backup = ledger.back_up(desk, shelf.root, shelf.memory, before.text)
+        if before.text and not trimmed and not holds_secret(context, before.text.split("\n")):
+            backup = ledger.back_up(context, own_journal.root, own_journal.memory, before.text)
         entry = replace(
-            ledger.entry_for(desk, shelf.root, JOURNAL, "imported"),
+            ledger.entry_for(context, own_journal.root, JOURNAL, "imported"),
             before=before.digest,
             after=content_digest(new),
             size=len(new),
@@ -158,7 +160,7 @@ def _trimmed_and_logged(desk: Desk, shelf: Shelf, before: Snapshot, new: str, co
             pieces=[] if before.text is None and not trimmed else None,
             note=f"{count} records imported",
         )
-        ledger.record(desk, shelf.root, entry)
+        ledger.record(context, own_journal.root, entry)
     except ByheartError as error:
         problems.append(Finding(rule="log", message=f"stored, but the log could not be written: {error}"))
     return problems

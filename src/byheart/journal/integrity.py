@@ -64,15 +64,15 @@ def _pairs(every: Iterable[dict[Claim, str]]) -> list[Trouble]:
                     )
         for claim in fresh:
             for subject in neighbours(claim):
-                shelf = exact if subject == claim.subject else wider
-                shelf[claim.respect, subject] = (at, claim.value)
+                own_journal = exact if subject == claim.subject else wider
+                own_journal[claim.respect, subject] = (at, claim.value)
     return list(found.values())
 
 
-_Shelf = dict[tuple[str, frozenset[str]], tuple[int, str]]
+_Known = dict[tuple[str, frozenset[str]], tuple[int, str]]
 
 
-def _opposing(claim: Claim, exact: _Shelf, wider: _Shelf) -> Iterable[int]:
+def _opposing(claim: Claim, exact: _Known, wider: _Known) -> Iterable[int]:
     """The latest records under the claim's own subject, a more general and a more special one, where they differ."""
     for subject in neighbours(claim):
         latest = exact.get((claim.respect, subject))

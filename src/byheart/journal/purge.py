@@ -10,12 +10,12 @@ from byheart.domain.records import Record
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
 from byheart.journal import retention
-from byheart.journal.files import Shelf, daily_logs, local_day, parsed, read, shelf_of
+from byheart.journal.files import JournalFiles, daily_logs, journal_files, local_day, parsed, read
 from byheart.journal.summaries import sentences
 from byheart.text.jsonspans import unescaped
 from byheart.text.similarity import normalised
 from byheart.text.slugs import short_digest
-from byheart.workspace.context import JOURNAL, Desk, handle_of
+from byheart.workspace.context import JOURNAL, Context, handle_of
 
 _ROUNDS = 12
 # Shorter than this, a sentence says nothing by itself.
@@ -43,116 +43,126 @@ class ProseLine:
         return prose_handle(self.text)
 
 
-def prose_lines(desk: Desk, root: Root) -> list[ProseLine]:
+def prose_lines(context: Context, root: Root) -> list[ProseLine]:
     """Every line that people wrote into a journal's files, and every line of its summaries."""
-    shelf = shelf_of(desk, root)
+    own_journal = journal_files(context, root)
     found = []
-    for place in (shelf.memory, shelf.user, shelf.long_memory, *daily_logs(desk, shelf)):
-        text = _read(desk, place)
-        records = {each.line for each in parsed(desk, text).placed} if text else set()
+    for place in (own_journal.memory, own_journal.user, own_journal.long_memory, *daily_logs(context, own_journal)):
+        text = _read(context, place)
+        records = {each.line for each in parsed(context, text).placed} if text else set()
         for number, line in enumerate(text.split("\n"), 1):
             if number not in records and line.strip().lstrip("#-* "):
                 found.append(ProseLine(place=place, line=number, text=line))
     return found
 
 
-def drop_prose(desk: Desk, root: Root, gone: ProseLine) -> int:
+def drop_prose(context: Context, root: Root, gone: ProseLine) -> int:
     """Take a line out of every file of a journal that has it; how many had. The root is locked."""
     count = 0
-    for place in dict.fromkeys(each.place for each in prose_lines(desk, root) if each.id == gone.id):
-        snapshot = read(desk, place)
+    for place in dict.fromkeys(each.place for each in prose_lines(context, root) if each.id == gone.id):
+        snapshot = read(context, place)
         text = snapshot.text or ""
-        records = {each.line for each in parsed(desk, text).placed}
+        records = {each.line for each in parsed(context, text).placed}
         lines = text.split("\n")
         kept = [
             line
             for number, line in enumerate(lines, 1)
             if number in records or prose_handle(line) != gone.id or not line.strip()
         ]
-        desk.files.write(place, "\n".join(kept), snapshot.digest)
+        context.files.write(place, "\n".join(kept), snapshot.digest)
         count += 1
     return count
 
 
-def find(desk: Desk, root: Root, selector: str) -> Record | None:
+def find(context: Context, root: Root, selector: str) -> Record | None:
     """What a selector names in the journal's other files: a record by id, handle or whole text, or a line of a summary."""
-    shelf = shelf_of(desk, root)
+    own_journal = journal_files(context, root)
     wanted = normalised(selector)
-    for place in (*daily_logs(desk, shelf), shelf.archive):
-        for each in reversed(_document(desk, place).placed):
+    for place in (*daily_logs(context, own_journal), own_journal.archive):
+        for each in reversed(_document(context, place).placed):
             origin = each.record.origin
             names = (origin.id, handle_of(root.scope, JOURNAL, origin.id, each.record.text)) if origin else ()
             if selector in names or (wanted and normalised(each.record.text) == wanted):
                 return each.record
-    summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(desk, shelf)}
+    summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(context, own_journal)}
     if len(wanted) >= _RARE and wanted in summed:
         return Record(text=selector)
     from byheart.journal.experiences import named
 
-    return named(desk, root, selector)
+    return named(context, root, selector)
 
 
-def _summaries(desk: Desk, shelf: Shelf) -> list[str]:
+def _summaries(context: Context, own_journal: JournalFiles) -> list[str]:
     """Every line of every summary."""
     lines = [
-        line for day, piece in retention.dated(_read(desk, shelf.long_memory)) if day for line in piece.split("\n")
+        line
+        for day, piece in retention.dated(_read(context, own_journal.long_memory))
+        if day
+        for line in piece.split("\n")
     ]
-    for each in _document(desk, shelf.memory).placed:
+    for each in _document(context, own_journal.memory).placed:
         if each.record.origin is not None and each.record.origin.category == COMPACTION:
             lines += each.record.text.split("\n")
     return lines
 
 
-def _read(desk: Desk, place: Place) -> str:
+def _read(context: Context, place: Place) -> str:
     try:
-        return read(desk, place).text or ""
+        return read(context, place).text or ""
     except ByheartError:
         return ""
 
 
-def _document(desk: Desk, place: Place) -> Document:
-    return parsed(desk, _read(desk, place))
+def _document(context: Context, place: Place) -> Document:
+    return parsed(context, _read(context, place))
 
 
-def purge(desk: Desk, root: Root, record: Record) -> tuple[int, list[str]]:
+def purge(context: Context, root: Root, record: Record) -> tuple[int, list[str]]:
     """Take a forgotten record out of every other file of the journal; how many held it, and which could not be cleared.
 
     A record goes where it has this text, or this id: an earlier wording of it is no less forgotten. One sentence of it goes
     only from summaries, which are made of sentences. What a person wrote stays. The root is locked.
     """
-    shelf = shelf_of(desk, root)
+    own_journal = journal_files(context, root)
     whole = normalised(record.text)
     id_ = record.origin.id if record.origin else ""
     same = [
-        each for each in _document(desk, shelf.memory).placed if each.record.origin and each.record.origin.id == id_
+        each
+        for each in _document(context, own_journal.memory).placed
+        if each.record.origin and each.record.origin.id == id_
     ]
     # An id that several records share names none of them.
     name = id_ if id_ and len({each.record.text for each in same}) < 2 else None
     said = {whole, *(normalised(each) for each in sentences(record.text) if len(each) >= _TELLING)}
     count, failures = 0, []
-    for place in (*daily_logs(desk, shelf), shelf.archive, shelf.memory):
+    for place in (*daily_logs(context, own_journal), own_journal.archive, own_journal.memory):
         try:
             # The record itself leaves MEMORY.md by the one path that all changes take.
-            count += _without(desk, place, _Mark(whole, name, said), only_summaries=place is shelf.memory)
+            count += _without(context, place, _Mark(whole, name, said), only_summaries=place is own_journal.memory)
         except ByheartError as error:
             failures.append(f"{place} could not be cleared: {error}")
     # Blocks that had to leave LONGMEMORY.md stand in the archive as they were.
-    for place in (shelf.long_memory, shelf.archive):
+    for place in (own_journal.long_memory, own_journal.archive):
         try:
-            count += _without_lines(desk, place, said)
+            count += _without_lines(context, place, said)
         except ByheartError as error:
             failures.append(f"{place} could not be cleared: {error}")
     return count, failures
 
 
-def remaining(desk: Desk, texts: list[str]) -> list[str]:
+def remaining(context: Context, texts: list[str]) -> list[str]:
     """Where texts still stand in the journals' other files, of all scopes: in a person's own words, or in other records."""
     wanted = [" ".join(text.split()).casefold() for text in texts if len(text.strip()) >= _TELLING]
     notes = []
-    for root in desk.roots.values():
-        shelf = shelf_of(desk, root)
-        for place in (*daily_logs(desk, shelf), shelf.archive, shelf.long_memory, shelf.user):
-            lines = unescaped(_read(desk, place)).casefold().split("\n")
+    for root in context.roots.values():
+        own_journal = journal_files(context, root)
+        for place in (
+            *daily_logs(context, own_journal),
+            own_journal.archive,
+            own_journal.long_memory,
+            own_journal.user,
+        ):
+            lines = unescaped(_read(context, place)).casefold().split("\n")
             at = next(
                 (n for n, line in enumerate(lines, 1) if any(each in " ".join(line.split()) for each in wanted)), None
             )
@@ -161,35 +171,35 @@ def remaining(desk: Desk, texts: list[str]) -> list[str]:
     return notes
 
 
-def relog(desk: Desk, root: Root, lines: str) -> list[str]:
+def relog(context: Context, root: Root, lines: str) -> list[str]:
     """Put records that came back into the logs of their days, where those are kept; what could not be done."""
-    shelf = shelf_of(desk, root)
+    own_journal = journal_files(context, root)
     failures = []
     for line in lines.splitlines():
-        for each in parsed(desk, line).placed:
+        for each in parsed(context, line).placed:
             at = each.record.origin.at if each.record.origin else None
-            place = shelf.daily(local_day(desk, at)) if at else None
+            place = own_journal.daily(local_day(context, at)) if at else None
             try:
                 if (
                     place is not None
-                    and desk.files.size(place) is not None
-                    and line not in (read(desk, place).text or "")
+                    and context.files.size(place) is not None
+                    and line not in (read(context, place).text or "")
                 ):
-                    desk.files.append(place, line + "\n", None)
+                    context.files.append(place, line + "\n", None)
             except ByheartError as error:
                 failures.append(f"{place} does not have it again: {error}")
     return failures
 
 
-def unlog(desk: Desk, root: Root, record: Record, *, archive: bool = False) -> list[str]:
+def unlog(context: Context, root: Root, record: Record, *, archive: bool = False) -> list[str]:
     """Take a record whose adding was undone out of the daily logs, and out of the archive if it has been there; what could
     not be done. The root is locked."""
     failures = []
-    shelf = shelf_of(desk, root)
-    for place in (*daily_logs(desk, shelf), *([shelf.archive] if archive else [])):
+    own_journal = journal_files(context, root)
+    for place in (*daily_logs(context, own_journal), *([own_journal.archive] if archive else [])):
         try:
             id_ = record.origin.id if record.origin else ""
-            _without(desk, place, _Mark(normalised(record.text), id_, set(), both=True))
+            _without(context, place, _Mark(normalised(record.text), id_, set(), both=True))
         except ByheartError as error:
             failures.append(f"{place} still has it: {error}")
     return failures
@@ -206,21 +216,21 @@ class _Mark:
     both: bool = False
 
 
-def _without(desk: Desk, place: Place, mark: _Mark, *, only_summaries: bool = False) -> int:
+def _without(context: Context, place: Place, mark: _Mark, *, only_summaries: bool = False) -> int:
     """Drop what says exactly this from one file, and what it said from summaries there; 1 where there was something."""
     for _ in range(_ROUNDS):
-        snapshot = read(desk, place)
+        snapshot = read(context, place)
         if snapshot.text is None:
             return 0
-        document = parsed(desk, snapshot.text)
+        document = parsed(context, snapshot.text)
         changes = _changes(document, mark)
         if only_summaries:
             changes = [each for each in changes if isinstance(each, Replace)]
         if not changes:
             return 0
-        splices = desk.dialects[JOURNAL].plan(document, changes, desk.clock().date())
+        splices = context.dialects[JOURNAL].plan(document, changes, context.clock().date())
         try:
-            desk.files.write(place, spliced(document.text, splices), snapshot.digest)
+            context.files.write(place, spliced(document.text, splices), snapshot.digest)
             return 1
         except Conflict as conflict:
             last = conflict
@@ -243,14 +253,14 @@ def _changes(document: Document, mark: _Mark) -> list[Change]:
     return found[-1:] if mark.both else found
 
 
-def _without_lines(desk: Desk, place: Place, said: set[str]) -> int:
+def _without_lines(context: Context, place: Place, said: set[str]) -> int:
     """Drop the lines of dated summaries that repeat what was forgotten; what a person wrote around them stays."""
-    snapshot = read(desk, place)
+    snapshot = read(context, place)
     pieces = retention.dated(snapshot.text or "")
     new = "".join(_cleared(piece, said) if day else piece for day, piece in pieces)
     if new == (snapshot.text or ""):
         return 0
-    desk.files.write(place, new, snapshot.digest)
+    context.files.write(place, new, snapshot.digest)
     return 1
 
 

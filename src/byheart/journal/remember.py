@@ -8,10 +8,10 @@ from byheart.domain.results import Receipt
 from byheart.journal import compact
 from byheart.journal.append import append
 from byheart.workspace import foreign
-from byheart.workspace.context import JOURNAL, PROFILE, Desk, handle_of, opened
+from byheart.workspace.context import JOURNAL, PROFILE, Context, handle_of, opened
 
 
-def noted(desk: Desk, scope: Scope, record: Record, request: Request, lost: tuple[str, ...]) -> Receipt:
+def noted(context: Context, scope: Scope, record: Record, request: Request, lost: tuple[str, ...]) -> Receipt:
     """Append what is to be remembered, and say so as every other notebook does."""
     fitted = foreign.fitted(record, JOURNAL)
     origin = fitted.origin
@@ -21,8 +21,8 @@ def noted(desk: Desk, scope: Scope, record: Record, request: Request, lost: tupl
         "text": fitted.text,
         "provenance": {"sourceChannel": "operator" if request.asked else "agent", "confidence": origin.certainty or 1},
     }
-    done = append(desk, raw, scope, asked=request.asked)
-    outcome = compact.after_append(desk, scope)
+    done = append(context, raw, scope, asked=request.asked)
+    outcome = compact.after_append(context, scope)
     notes = list(done.notes)
     if done.trimmed:
         notes.append(f"{done.trimmed} of the oldest records went to the archive")
@@ -38,8 +38,8 @@ def noted(desk: Desk, scope: Scope, record: Record, request: Request, lost: tupl
         record=fitted,
         handle=handle,
         lost=lost,
-        notes=tuple(desk.scanner.redacted(each) for each in notes),
-        announce=request.asked or opened(desk, desk.roots[scope], PROFILE).document.settings.announce_writes,
+        notes=tuple(context.scanner.redacted(each) for each in notes),
+        announce=request.asked or opened(context, context.roots[scope], PROFILE).document.settings.announce_writes,
         remove_with=f"byheart forget {handle}",
         undo_with=f"byheart undo {done.receipt}" if done.receipt else None,
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from byheart.domain.documents import Document
-    from byheart.journal.summaries import Said
+    from byheart.journal.summaries import DatedSentence
 
 COMPACTABLE = frozenset({TURN_SUMMARY, NOTE, HEARTBEAT})
 # A summary's record stays far below what a session is told at once; the day's block draws on all of them.
@@ -64,13 +64,13 @@ def _at(each: Placed) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergedRecords:
     """A summary record, the records it stands for, the fields that say so on its line, and the sentences it has kept."""
 
     record: Record
     parts: tuple[Placed, ...]
     more: dict[str, object]
-    said: tuple[Said, ...]
+    said: tuple[DatedSentence, ...]
 
 
 def groups(scope: Sequence[Placed], every: Iterable[Placed]) -> dict[tuple[str, str], list[Placed]]:
@@ -115,12 +115,14 @@ def summed_up(staying: Iterable[Placed]) -> set[str]:
 
 def merged(
     found: dict[tuple[str, str], list[Placed]], name: Callable[[], str], now: datetime, said: set[str]
-) -> tuple[Merged, ...]:
+) -> tuple[MergedRecords, ...]:
     """The summary records for what leaves, one for each group; what has been `said` before is not said again."""
     return tuple(_summary(session, category, parts, name(), now, said) for (session, category), parts in found.items())
 
 
-def _summary(session: str, category: str, parts: list[Placed], id_: str, now: datetime, said: set[str]) -> Merged:
+def _summary(
+    session: str, category: str, parts: list[Placed], id_: str, now: datetime, said: set[str]
+) -> MergedRecords:
     origins = [each.record.origin for each in parts if each.record.origin]
     moments = [at for origin in origins if (at := origin.at) is not None]
     first, last = min(moments, default=now), max(moments, default=now)
@@ -154,7 +156,7 @@ def _summary(session: str, category: str, parts: list[Placed], id_: str, now: da
     }
     text = f"Summary of {count}, {days}:\n{summarising.listed(taken)}"
     record = Record(text=text, kind=Kind.NOTE, origin=origin, source=origin.channel, added=last.date())
-    return Merged(record=record, parts=tuple(parts), more=more, said=tuple(taken))
+    return MergedRecords(record=record, parts=tuple(parts), more=more, said=tuple(taken))
 
 
 _HEADING = "## Summary ("
@@ -191,7 +193,7 @@ def dated(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def block(summaries: Sequence[Merged], day: date, most: int, before: str) -> str:
+def block(summaries: Sequence[MergedRecords], day: date, most: int, before: str) -> str:
     """The dated summary of everything that one compaction merged, within `most` characters; "" where nothing fits.
 
     It is chosen from what the summaries have chosen, so that nothing stands here that MEMORY.md does not say.

@@ -8,40 +8,40 @@ from byheart.domain.results import Finding
 from byheart.domain.roots import Place
 from byheart.domain.values import replace
 from byheart.journal import integrity
-from byheart.journal.files import parsed, read, shelf_of
+from byheart.journal.files import journal_files, parsed, read
 from byheart.journal.integrity import CONTRADICTION, DUPLICATE, Trouble
-from byheart.workspace.context import Desk
+from byheart.workspace.context import Context
 
 _WORDS = {CONTRADICTION: "opposes line {other}: {about}", DUPLICATE: "repeats line {other}"}
 
 
-def integrity_scan(desk: Desk, scope: Scope) -> list[Finding]:
+def integrity_scan(context: Context, scope: Scope) -> list[Finding]:
     """Contradictions, duplicates, stale records and broken lines of one MEMORY.md, by line."""
-    shelf = shelf_of(desk, desk.roots[scope])
-    document = parsed(desk, read(desk, shelf.memory).text or "")
+    own_journal = journal_files(context, context.roots[scope])
+    document = parsed(context, read(context, own_journal.memory).text or "")
     found = [
-        Finding(rule=each.rule, message=each.message, place=str(shelf.memory), line=each.line)
+        Finding(rule=each.rule, message=each.message, place=str(own_journal.memory), line=each.line)
         for each in document.problems
     ]
-    found += about_records(desk, shelf.memory, document)
+    found += about_records(context, own_journal.memory, document)
     return sorted(found, key=lambda each: (each.line or 0, each.rule))
 
 
-def about_records(desk: Desk, place: Place, document: Document) -> list[Finding]:
+def about_records(context: Context, place: Place, document: Document) -> list[Finding]:
     """What is wrong among the records of one journal file."""
     found = []
-    for each in integrity.troubles(document.placed, desk.clock(), desk.journal.stale_days):
+    for each in integrity.troubles(document.placed, context.clock(), context.journal.stale_days):
         at = document.placed[each.at]
         other = document.placed[each.other] if each.other is not None else None
         # A finding goes to a terminal and a log, so it says nothing of what a label keeps back.
         hidden = at.record.is_secret or (other is not None and other.record.is_secret)
         # Blanked out before it is cut: half a credential is not recognised as one.
-        whole = replace(each, about=desk.scanner.redacted(each.about))
-        message = _message(whole, other.line if other else 0, desk.journal.stale_days, hidden=hidden)
+        whole = replace(each, about=context.scanner.redacted(each.about))
+        message = _message(whole, other.line if other else 0, context.journal.stale_days, hidden=hidden)
         found.append(
             Finding(
                 rule=each.rule,
-                message=desk.scanner.redacted(message),
+                message=context.scanner.redacted(message),
                 place=str(place),
                 line=at.line,
                 severity="warning",

@@ -14,13 +14,13 @@ from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
 from byheart.journal import fitting, retention
 from byheart.journal.append import created
-from byheart.journal.files import Shelf, local_day, parsed, read, shelf_of
+from byheart.journal.files import JournalFiles, journal_files, local_day, parsed, read
 from byheart.journal.fitting import HEADING, PROSE, Line
 from byheart.journal.format import TEMPLATE, conceals
 from byheart.journal.reading import archived_as
 from byheart.text.similarity import normalised
 from byheart.text.unicode import visible
-from byheart.workspace.context import JOURNAL, Desk, handle_of, is_enabled
+from byheart.workspace.context import JOURNAL, Context, handle_of, is_enabled
 
 _TITLES = {Scope.LOCAL: "", Scope.GLOBAL: ", all projects"}
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
@@ -45,7 +45,7 @@ class _Told:
 
 
 def session_context(
-    desk: Desk, *, main: bool = True, allow_secret: bool = False, last_message: str = ""
+    context: Context, *, main: bool = True, allow_secret: bool = False, last_message: str = ""
 ) -> SessionContext:
     """What a main session is told at its start, under the cap; nothing for any other session, or while it is off.
 
@@ -53,20 +53,20 @@ def session_context(
     LONGMEMORY.md go before them. Whatever is labelled secret stays out unless it is asked for, and text that holds a
     credential or gives orders always does.
     """
-    settings, cap = desk.journal, desk.journal.session_memory_cap
-    why = _silence(desk, main=main)
+    settings, cap = context.journal, context.journal.session_memory_cap
+    why = _silence(context, main=main)
     if why:
         return SessionContext(text="", notes=(why,), cap=cap)
     told = _Told()
-    _activated(desk, told)
+    _activated(context, told)
     secret = allow_secret or settings.include_secrets_in_prompt
     if told.notes:
-        return _made(desk, told, last_message, secret=secret)
-    cabinet = desk.cabinet()
+        return _made(context, told, last_message, secret=secret)
+    search_tools = context.search_tools()
     # Everything that is told comes from these files, on this day: a change anywhere makes another key.
-    key = (secret, last_message, local_day(desk, desk.clock()), *_stamps(desk))
-    found = cabinet.contexts.get(key, lambda: _made(desk, told, last_message, secret=secret), _size)
-    cabinet.asked()
+    key = (secret, last_message, local_day(context, context.clock()), *_stamps(context))
+    found = search_tools.contexts.get(key, lambda: _made(context, told, last_message, secret=secret), _size)
+    search_tools.asked()
     return found
 
 
@@ -75,132 +75,147 @@ def _size(context: SessionContext) -> int:
     return 2_000 + 8 * len(context.text) if not context.notes else _NEVER
 
 
-def _stamps(desk: Desk) -> list[str]:
+def _stamps(context: Context) -> list[str]:
     """What tells whether a file has changed that a session may be told of."""
-    today = local_day(desk, desk.clock())
+    today = local_day(context, context.clock())
     found = []
-    for root in desk.roots.values():
-        shelf = shelf_of(desk, root)
-        days = [shelf.daily(today + timedelta(days=offset)) for offset in (-1, 0, 1)]
-        places = (shelf.memory, shelf.user, shelf.long_memory, shelf.archive, shelf.experiences, *days)
+    for root in context.roots.values():
+        own_journal = journal_files(context, root)
+        days = [own_journal.daily(today + timedelta(days=offset)) for offset in (-1, 0, 1)]
+        places = (
+            own_journal.memory,
+            own_journal.user,
+            own_journal.long_memory,
+            own_journal.archive,
+            own_journal.experiences,
+            *days,
+        )
         for place in (*places, *root.documents.values()):
             try:
-                found.append(desk.files.stamp(place))
+                found.append(context.files.stamp(place))
             except ByheartError as error:
                 found.append(str(error))
     return found
 
 
-def _made(desk: Desk, told: _Told, last_message: str, *, secret: bool) -> SessionContext:
-    settings = desk.journal
-    shelves = [(shelf_of(desk, root), _TITLES[scope]) for scope, root in desk.roots.items()]
+def _made(context: Context, told: _Told, last_message: str, *, secret: bool) -> SessionContext:
+    settings = context.journal
+    journals = [(journal_files(context, root), _TITLES[scope]) for scope, root in context.roots.items()]
     # USER.md before the summaries, both before the records.
     heads = [
-        *_users(desk, shelves, told),
-        *(_summaries(desk, shelves, told) if settings.include_long_memory_in_session else ()),
-        *(_experiences(desk, last_message, told) if last_message.strip() else ()),
+        *_users(context, journals, told),
+        *(_summaries(context, journals, told) if settings.include_long_memory_in_session else ()),
+        *(_experiences(context, last_message, told) if last_message.strip() else ()),
     ]
-    for shelf, title in shelves:
-        _gather(desk, shelf, title, told, secret=secret)
-    return _assembled(desk, heads, told, settings.session_memory_cap)
+    for own_journal, title in journals:
+        _gather(context, own_journal, title, told, secret=secret)
+    return _assembled(context, heads, told, settings.session_memory_cap)
 
 
-def _silence(desk: Desk, *, main: bool) -> str:
+def _silence(context: Context, *, main: bool) -> str:
     if not main:
         return "only the main session is told"
-    if not desk.journal.session_memory_enabled:
+    if not context.journal.session_memory_enabled:
         return "session memory is switched off (journal.session_memory_enabled)"
     try:
-        return "" if is_enabled(desk, desk.roots[Scope.LOCAL]) else "memory is switched off"
+        return "" if is_enabled(context, context.roots[Scope.LOCAL]) else "memory is switched off"
     except ByheartError:
         # A broken memories.md says nothing about the journal.
         return ""
 
 
-def _activated(desk: Desk, told: _Told) -> None:
+def _activated(context: Context, told: _Told) -> None:
     """MEMORY.md is made from its template when a session first looks for it."""
-    root = desk.roots[Scope.LOCAL]
-    shelf = shelf_of(desk, root)
-    if desk.trust.covers(shelf.memory):
+    root = context.roots[Scope.LOCAL]
+    own_journal = journal_files(context, root)
+    if context.trust.covers(own_journal.memory):
         # Looking makes no file in somebody's repository.
         return
     try:
-        if not desk.files.size(shelf.memory):
-            with desk.files.locked(root):
-                created(desk, shelf)
+        if not context.files.size(own_journal.memory):
+            with context.files.locked(root):
+                created(context, own_journal)
     except (Environment, Unnatural) as error:
         told.notes.append(f"the journal could not be set up: {error}")
 
 
-def _text(desk: Desk, place: Place, told: _Told) -> str:
+def _text(context: Context, place: Place, told: _Told) -> str:
     """A text file that may be told. It is looked through as a whole, before anything is cut off: half a credential is not
     recognised as one."""
     try:
-        text = desk.trust.own_text(place, (read(desk, place).text or "").replace("\r\n", "\n")).strip()
+        text = context.trust.own_text(place, (read(context, place).text or "").replace("\r\n", "\n")).strip()
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
         return ""
     lines = text.split("\n")
-    return "\n".join(line for line in _harmless(desk, lines, told) if line is not None)
+    return "\n".join(line for line in _harmless(context, lines, told) if line is not None)
 
 
-def _harmless(desk: Desk, lines: list[str], told: _Told) -> list[str | None]:
+def _harmless(context: Context, lines: list[str], told: _Told) -> list[str | None]:
     """Lines that stand together, each as it may be told, None where it may not."""
-    unsafe = desk.scanner.unsafe_lines("\n".join(lines))
+    unsafe = context.scanner.unsafe_lines("\n".join(lines))
     if not unsafe:
         return list(lines)
     found: list[str | None] = list(lines)
     for number, curable in unsafe.items():
-        clean = desk.scanner.redacted(lines[number - 1]) if curable else None
-        found[number - 1] = clean if clean and not desk.scanner.unsafe_lines(clean) else None
+        clean = context.scanner.redacted(lines[number - 1]) if curable else None
+        found[number - 1] = clean if clean and not context.scanner.unsafe_lines(clean) else None
         told.unsafe += found[number - 1] is None
     return found
 
 
-def _users(desk: Desk, shelves: Sequence[tuple[Shelf, str]], told: _Told) -> list[Section]:
+def _users(context: Context, journals: Sequence[tuple[JournalFiles, str]], told: _Told) -> list[Section]:
     """USER.md of each root that has one, sharing their part of the room."""
-    found = [(shelf, title, text) for shelf, title in shelves if (text := _text(desk, shelf.user, told))]
+    found = [
+        (own_journal, title, text)
+        for own_journal, title in journals
+        if (text := _text(context, own_journal.user, told))
+    ]
     sections = []
-    for shelf, title, text in found:
-        room = int(desk.journal.session_memory_cap * fitting.USER_SHARE / len(found))
+    for own_journal, title, text in found:
+        room = int(context.journal.session_memory_cap * fitting.USER_SHARE / len(found))
         lines = text.split("\n")
         while sum(len(line) + 1 for line in lines) > room and len(lines) > 1:
             lines.pop()
         told.cut["lines of USER.md"] += text.count("\n") + 1 - len(lines) + (len(lines[0]) > room)
         label = f"About the user (USER.md{title}):"
-        sections.append(Section(label=label, text="\n".join(lines)[:room], path=str(shelf.user)))
+        sections.append(Section(label=label, text="\n".join(lines)[:room], path=str(own_journal.user)))
     return sections
 
 
-def _summaries(desk: Desk, shelves: Sequence[tuple[Shelf, str]], told: _Told) -> list[Section]:
+def _summaries(context: Context, journals: Sequence[tuple[JournalFiles, str]], told: _Told) -> list[Section]:
     """LONGMEMORY.md of each root that has one, sharing their part of the room; of each the newest blocks."""
-    found = [(shelf, title, text) for shelf, title in shelves if (text := _text(desk, shelf.long_memory, told))]
+    found = [
+        (own_journal, title, text)
+        for own_journal, title in journals
+        if (text := _text(context, own_journal.long_memory, told))
+    ]
     sections = []
-    for shelf, title, text in found:
-        room = int(desk.journal.session_memory_cap * fitting.LONG_SHARE / len(found))
+    for own_journal, title, text in found:
+        room = int(context.journal.session_memory_cap * fitting.LONG_SHARE / len(found))
         kept, missing = fitting.newest_blocks(retention.dated(text), room)
         told.cut["lines of older summaries"] += missing
         # What is told here need not be told again from MEMORY.md; what is not, must.
         told.seen.update(normalised(line.strip().removeprefix("- ")) for line in kept.split("\n"))
         if kept:
             label = f"Long-term summary (LONGMEMORY{title}):"
-            sections.append(Section(label=label, text=kept, path=str(shelf.long_memory)))
+            sections.append(Section(label=label, text=kept, path=str(own_journal.long_memory)))
     return sections
 
 
-def _experiences(desk: Desk, last_message: str, told: _Told) -> list[Section]:
+def _experiences(context: Context, last_message: str, told: _Told) -> list[Section]:
     """What was lived through and has to do with what the user said last."""
     from byheart.journal import experiences
 
-    if not desk.journal.experience_store_enabled:
+    if not context.journal.experience_store_enabled:
         told.notes.append("no experiences are told: none are kept (journal.experience_store_enabled)")
         return []
     try:
-        text = experiences.block(desk, last_message, list(desk.roots))
+        text = experiences.block(context, last_message, list(context.roots))
     except ByheartError as error:
         told.notes.append(f"no experiences: {error}")
         return []
-    room = int(desk.journal.session_memory_cap * fitting.USER_SHARE)
+    room = int(context.journal.session_memory_cap * fitting.USER_SHARE)
     lines = text.split("\n") if text else []
     while lines and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
@@ -208,41 +223,41 @@ def _experiences(desk: Desk, last_message: str, told: _Told) -> list[Section]:
     told.seen.update(normalised(line.split("] ", 1)[-1]) for line in lines)
     if not lines:
         return []
-    place = shelf_of(desk, desk.roots[Scope.LOCAL]).experiences
+    place = journal_files(context, context.roots[Scope.LOCAL]).experiences
     return [Section(label=experiences.TITLE, text="\n".join(lines), path=str(place))]
 
 
-def _gather(desk: Desk, shelf: Shelf, title: str, told: _Told, *, secret: bool) -> None:
+def _gather(context: Context, own_journal: JournalFiles, title: str, told: _Told, *, secret: bool) -> None:
     """The lines of MEMORY.md and of the last two days' logs; a record in both counts for its day, as MEMORY.md has it."""
-    today = local_day(desk, desk.clock())
+    today = local_day(context, context.clock())
     days = [today - timedelta(days=1), today]
     # A log from tomorrow was written by a program that dates its logs in UTC.
-    days += [day] if (day := desk.clock().astimezone(UTC).date()) > today else []
-    dailies = [(day, _document(desk, shelf.daily(day), told)) for day in days]
+    days += [day] if (day := context.clock().astimezone(UTC).date()) > today else []
+    dailies = [(day, _document(context, own_journal.daily(day), told)) for day in days]
     logged_ids = {origin.id for _, each in dailies for placed in each.placed if (origin := placed.record.origin)}
     before = len(told.notes)
-    memory = _document(desk, shelf.memory, told, logged_ids)
+    memory = _document(context, own_journal.memory, told, logged_ids)
     readable = len(told.notes) == before
     own: dict[str, list[Record]] = {}
     for each in memory.placed:
         if each.record.origin is not None and each.record.origin.id:
             own.setdefault(each.record.origin.id, []).append(each.record)
-    _from_elsewhere(desk, shelf, [document for _, document in dailies], own, told, readable=readable)
+    _from_elsewhere(context, own_journal, [document for _, document in dailies], own, told, readable=readable)
     logged = [(day, document, [_as_kept(each.record, own) for each in document.placed]) for day, document in dailies]
     recent = {_identity(record) for _, _, records in logged for record in records}
     label = f"Long-term memory (MEMORY.md{title}):"
-    told.places[label] = (str(shelf.memory), None)
-    scope = shelf.root.scope
-    _add(desk, memory, [each.record for each in memory.placed], label, told, secret=secret, but=recent, scope=scope)
+    told.places[label] = (str(own_journal.memory), None)
+    scope = own_journal.root.scope
+    _add(context, memory, [each.record for each in memory.placed], label, told, secret=secret, but=recent, scope=scope)
     for day, document, records in logged:
         label = f"Daily memory ({day.isoformat()}{title}):"
-        told.places[label] = (str(shelf.daily(day)), day)
-        _add(desk, document, records, label, told, secret=secret, but=set(), scope=scope)
+        told.places[label] = (str(own_journal.daily(day)), day)
+        _add(context, document, records, label, told, secret=secret, but=set(), scope=scope)
 
 
 def _from_elsewhere(
-    desk: Desk,
-    shelf: Shelf,
+    context: Context,
+    own_journal: JournalFiles,
     dailies: list[Document],
     own: dict[str, list[Record]],
     told: _Told,
@@ -261,8 +276,8 @@ def _from_elsewhere(
         return
     try:
         if not readable:
-            raise Unreadable(str(shelf.memory), "it cannot be read", "mend it and try again")
-        archive = archived_as(desk, shelf, set(logged))
+            raise Unreadable(str(own_journal.memory), "it cannot be read", "mend it and try again")
+        archive = archived_as(context, own_journal, set(logged))
     except ByheartError as error:
         told.notes.append(f"{len(logged)} records of the last days are held back: {error}")
         strict = Sensitivity.SECRET
@@ -282,16 +297,16 @@ def _as_kept(record: Record, own: dict[str, list[Record]]) -> Record:
     return next((each for each in same if each.text == record.text), record)
 
 
-def _document(desk: Desk, place: Place, told: _Told, ids: Set[str] = frozenset()) -> Document:
+def _document(context: Context, place: Place, told: _Told, ids: Set[str] = frozenset()) -> Document:
     """A file taken apart; a very long one without the older lines that could not be told, but with the records of these ids."""
     try:
-        whole = desk.trust.own_text(place, read(desk, place).text or "")
-        text, gone = fitting.thinned(whole, ids, desk.journal.session_memory_cap)
+        whole = context.trust.own_text(place, read(context, place).text or "")
+        text, gone = fitting.thinned(whole, ids, context.journal.session_memory_cap)
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
-        return parsed(desk, "")
+        return parsed(context, "")
     told.thinned.update(gone)
-    return parsed(desk, text)
+    return parsed(context, text)
 
 
 def _identity(record: Record) -> str:
@@ -300,7 +315,7 @@ def _identity(record: Record) -> str:
 
 
 def _add(
-    desk: Desk,
+    context: Context,
     document: Document,
     records: list[Record],
     label: str,
@@ -317,7 +332,7 @@ def _add(
     now = _LONG_AGO
     every = document.text.replace("\r\n", "\n").split("\n")
     own = [number for number in range(1, len(every) + 1) if number not in by_line and number not in broken]
-    prose = dict(zip(own, _harmless(desk, [every[number - 1] for number in own], told), strict=True))
+    prose = dict(zip(own, _harmless(context, [every[number - 1] for number in own], told), strict=True))
     for number in range(1, len(every) + 1):
         record = by_line.get(number)
         if record is None:
@@ -334,7 +349,7 @@ def _add(
             told.secrets += 1
             continue
         told.seen.add(identity)
-        text = _spoken(desk, record, told)
+        text = _spoken(context, record, told)
         if text:
             category = fitting.shown_category(record.origin.category) if record.origin else PROSE
             told.handles[visible(text).strip()] = handle_of(
@@ -348,7 +363,7 @@ def _tell(told: _Told, label: str, at: datetime, category: str, text: str) -> No
     told.lines.append((at, line))
 
 
-def _spoken(desk: Desk, record: Record, told: _Told) -> str:
+def _spoken(context: Context, record: Record, told: _Told) -> str:
     origin = record.origin
     category = origin.category if origin else "note"
     lines = [" ".join(line.split()) for line in record.text.splitlines() if line.strip()]
@@ -357,11 +372,11 @@ def _spoken(desk: Desk, record: Record, told: _Told) -> str:
         lines = [line for line in lines if normalised(line.removeprefix("- ")) not in told.seen]
         if not [line for line in lines if line.startswith("- ")] and len(lines) < 2:
             return ""
-    day = f" {local_day(desk, at).isoformat()}" if origin and (at := origin.at) else ""
+    day = f" {local_day(context, at).isoformat()}" if origin and (at := origin.at) else ""
     return f"- [{fitting.shown_category(category)}{day}] " + " ".join(lines)
 
 
-def _assembled(desk: Desk, heads: Sequence[Section], told: _Told, cap: int) -> SessionContext:
+def _assembled(context: Context, heads: Sequence[Section], told: _Told, cap: int) -> SessionContext:
     """The sections as one text of at most `cap` characters, its note about what is missing among them."""
     ranked = sorted(range(len(told.lines)), key=lambda at: (told.lines[at][0], at))
     ranks = {at: rank for rank, at in enumerate(ranked)}
@@ -378,11 +393,11 @@ def _assembled(desk: Desk, heads: Sequence[Section], told: _Told, cap: int) -> S
     newest = max(lines, key=lambda each: each.rank, default=None)
     if newest is not None and len(newest.text) > room:
         # It will be cut, so it is looked through first.
-        whole = _harmless(desk, [newest.text], told)[0] or "(withheld)"
+        whole = _harmless(context, [newest.text], told)[0] or "(withheld)"
         lines = [replace(each, text=whole) if each is newest else each for each in lines]
     fitted = fitting.fitted(lines, max(0, room))
     sections = [*heads, *(_section(told, label, fitted.lines[label]) for label in labels if label in fitted.lines)]
-    sections = _defused(desk, sections, told)
+    sections = _defused(context, sections, told)
     left_out = [*_counted(fitted.left_out + told.thinned), *_counted(told.cut)]
     left_out += [(name, count) for name, count in (("labelled secret", told.secrets), ("unsafe", told.unsafe)) if count]
     note = fitting.note(left_out)
@@ -405,7 +420,7 @@ def _section(told: _Told, label: str, lines: list[str]) -> Section:
     return Section(label=label, text="\n".join(lines), path=path, day=day)
 
 
-def _defused(desk: Desk, sections: list[Section], told: _Told) -> list[Section]:
+def _defused(context: Context, sections: list[Section], told: _Told) -> list[Section]:
     """The sections without lines that hold a credential, or order the reader about, alone or together with their
     neighbours: the whole is judged as the session will read it."""
     texts = [visible(each.text).split("\n") for each in sections]
@@ -415,7 +430,7 @@ def _defused(desk: Desk, sections: list[Section], told: _Told) -> list[Section]:
         for place, (section, lines) in enumerate(zip(sections, texts, strict=True)):
             flat += [section.label, *lines, "", "---", ""]
             owners += [None, *((place, at) for at in range(len(lines))), None, None, None]
-        unsafe = desk.scanner.unsafe_lines("\n".join(flat))
+        unsafe = context.scanner.unsafe_lines("\n".join(flat))
         if not unsafe:
             break
         for number, curable in sorted(unsafe.items(), reverse=True):
@@ -423,7 +438,7 @@ def _defused(desk: Desk, sections: list[Section], told: _Told) -> list[Section]:
             if owner is None:
                 continue
             place, at = owner
-            clean = desk.scanner.redacted(texts[place][at]) if curable else ""
+            clean = context.scanner.redacted(texts[place][at]) if curable else ""
             if clean and clean != texts[place][at]:
                 texts[place][at] = clean
             else:

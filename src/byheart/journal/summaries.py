@@ -69,7 +69,7 @@ _CUES: tuple[tuple[int, re.Pattern[str]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DatedSentence:
     """A sentence and when it was said; `order` is its place among all."""
 
     text: str
@@ -111,23 +111,23 @@ def chosen(
     but: set[str] | None = None,
     all_of_it: bool = False,
     whole: bool = False,
-) -> list[Said]:
+) -> list[DatedSentence]:
     """The sentences that carry most, each once, within `most` characters; in the order they were said.
 
     Of equals the newer counts. Sentences that carry nothing stay out unless `all_of_it` is wanted, and those of `but`
     always do. Where nothing carries anything, the newest sentences stand for the rest. `whole` texts are sentences already.
     """
-    every: list[Said] = []
+    every: list[DatedSentence] = []
     for at, text in texts:
         parts = [text] if whole else sentences(text)
-        every += [Said(sentence, at, order) for order, sentence in enumerate(parts, start=len(every))]
+        every += [DatedSentence(sentence, at, order) for order, sentence in enumerate(parts, start=len(every))]
     # Of a sentence that was said twice the later counts.
     latest = {normalised(each.text): each for each in every if len(each.text) > 3}
     known = [each for name, each in latest.items() if not but or name not in but]
     weights = {each.order: weight(each.text) for each in known}
     ranked = sorted(known, key=lambda each: (-weights[each.order], -each.order))
     telling = [each for each in ranked if all_of_it or weights[each.order] > 0] or ranked[:3]
-    taken: list[Said] = []
+    taken: list[DatedSentence] = []
     meanings: set[frozenset[str]] = set()
     shapes = Counter[str]()
     room = most
@@ -149,6 +149,6 @@ def chosen(
     return sorted(taken, key=lambda each: each.order)
 
 
-def listed(taken: Sequence[Said]) -> str:
+def listed(taken: Sequence[DatedSentence]) -> str:
     """The sentences as a list, a line each."""
     return "\n".join(f"- {each.text}" for each in taken)

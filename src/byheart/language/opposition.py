@@ -42,7 +42,7 @@ _ANY = frozenset({"general", "", "*", "any", "all", "true", "yes"})
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Overruled:
     """Positions of records that are overruled, with the one that overrules them, and pairs nobody can decide."""
 
     overruled: dict[int, int]
@@ -95,7 +95,7 @@ def winner(older: Record, newer: Record, how: str) -> int | None:
     return 0 if strict else 1
 
 
-def standing(placed: Sequence[Placed]) -> Standing:
+def standing(placed: Sequence[Placed]) -> Overruled:
     """Who overrules whom among entries in file order. Nearly linear in their number: ten thousand rules about one thing are
     no reason to compare each with each."""
     book = _Book()
@@ -155,12 +155,12 @@ class _Book:
         else:
             self._by_later[older] = max(newer, self._by_later.get(older, newer))
 
-    def closed(self) -> Standing:
+    def closed(self) -> Overruled:
         """What all of it comes to."""
         for entries in (*self._same.values(), *self._chosen.values()):
             self._settle(entries)
         overruled = {**self._by_earlier, **self._by_later}
-        return Standing(overruled, tuple(sorted(self._undecided, key=lambda pair: (pair[1], pair[0]))))
+        return Overruled(overruled, tuple(sorted(self._undecided, key=lambda pair: (pair[1], pair[0]))))
 
     def _settle(self, entries: list[tuple[int, str]]) -> None:
         """Entries that say different things of one subject with one predicate: the last other thing overrules, unless a

@@ -19,9 +19,9 @@ from byheart.workspace.context import PROFILE, REPOSITORYS, RULES, without_secre
 
 if TYPE_CHECKING:
     from byheart.domain.results import Hit
-    from byheart.learning.handbook_files import Shelf
+    from byheart.learning.handbook_files import HandbookFiles
     from byheart.learning.targets import Shown
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 NAMESPACES = ("root", "profile", "rules", "journal", "experiences", "record")
 _NOTEBOOKS = {"profile": PROFILE, "rules": RULES}
@@ -29,87 +29,87 @@ _MOST = 200
 _HANDLE = re.compile(r"h[0-9a-f]{7}(?:-\d+)?")
 
 
-def read(desk: Desk, shelf: Shelf, address: str, shown: Shown) -> str:
+def read(context: Context, own_files: HandbookFiles, address: str, shown: Shown) -> str:
     """What an address names, without secrets. Raises BadInput or NothingFound, saying what can be named."""
-    return visible(_read(desk, shelf, address, shown))
+    return visible(_read(context, own_files, address, shown))
 
 
-def _read(desk: Desk, shelf: Shelf, address: str, shown: Shown) -> str:
+def _read(context: Context, own_files: HandbookFiles, address: str, shown: Shown) -> str:
     rest = address[len(SCHEME) :] if address.casefold().startswith(SCHEME) else ""
     host, _, path = rest.partition("#")[0].partition("/")
     fragment = rest.partition("#")[2]
     host = host.casefold()
     if not rest or host == "root" or host not in NAMESPACES:
-        return desk.scanner.redacted(_of_handbook(shelf, address, fragment, shown))
+        return context.scanner.redacted(_of_handbook(own_files, address, fragment, shown))
     if host == "journal" and not fragment:
-        return desk.scanner.redacted(_of_journal(desk, path))
+        return context.scanner.redacted(_of_journal(context, path))
     if host == "experiences":
-        return _of_experiences(desk, fragment)
+        return _of_experiences(context, fragment)
     if fragment:
-        target = targets.meant(shelf, address, None, shown)
+        target = targets.meant(own_files, address, None, shown)
         if target.hit is None:
             return f"{target.text}\n({target.where})\n"
         from byheart.journal.files import local_day
 
-        hit = without_secrets(desk, [target.hit])[0]
+        hit = without_secrets(context, [target.hit])[0]
         named = f"{hit.record.key}: " if hit.record.key and not hit.record.triple else ""
         if hit.record.origin is not None:
             at = hit.record.origin.at
-            day = f" {local_day(desk, at).isoformat()}" if at else ""
+            day = f" {local_day(context, at).isoformat()}" if at else ""
             named = f"[{hit.record.origin.category}{day}] "
         return f"{named}{hit.record.text}{_theirs(hit.is_repositorys)}\n({hit.path}:{hit.line})\n"
     if host == "record":
         raise BadInput(f"{address!r} names no record; {SCHEME}record#ID does")
-    return _of_notebook(desk, _NOTEBOOKS[host])
+    return _of_notebook(context, _NOTEBOOKS[host])
 
 
-def _of_handbook(shelf: Shelf, address: str, fragment: str, shown: Shown) -> str:
+def _of_handbook(own_files: HandbookFiles, address: str, fragment: str, shown: Shown) -> str:
     if not fragment or not (_HANDLE.fullmatch(fragment) or address.casefold().startswith("memory://root#")):
-        return reading.read(shelf, address)
-    found = [hit for hit in learnt(shelf.desk, shelf.root) if hit.id == fragment]
+        return reading.read(own_files, address)
+    found = [hit for hit in learnt(own_files.context, own_files.root) if hit.id == fragment]
     if not found:
-        target = targets.meant(shelf, address, None, shown)
+        target = targets.meant(own_files, address, None, shown)
         raise NothingFound(f"{address}: no such line; {target.where} comes nearest")
-    return "".join(f"{_entry(shelf, hit)}\n({hit.path}:{hit.line})\n" for hit in found)
+    return "".join(f"{_entry(own_files, hit)}\n({hit.path}:{hit.line})\n" for hit in found)
 
 
-def _entry(shelf: Shelf, hit: Hit) -> str:
+def _entry(own_files: HandbookFiles, hit: Hit) -> str:
     """A line as its file has it, with what stands indented below it."""
-    place = Place(shelf.folder.base, hit.path.removeprefix(shelf.folder.base.rstrip("/") + "/"))
-    lines = (shelf.desk.files.read(place).text or "").split("\n")[hit.line - 1 :]
+    place = Place(own_files.folder.base, hit.path.removeprefix(own_files.folder.base.rstrip("/") + "/"))
+    lines = (own_files.context.files.read(place).text or "").split("\n")[hit.line - 1 :]
     below = next((at for at, line in enumerate(lines[1:], 1) if not line.startswith(" ")), len(lines))
     return "\n".join(lines[:below]) if lines and hit.path.endswith(SUMMARY) else hit.record.text
 
 
-def _of_notebook(desk: Desk, name: str) -> str:
+def _of_notebook(context: Context, name: str) -> str:
     from byheart.notebooks import overview
 
-    found = overview.listing(desk, (Scope.LOCAL, Scope.GLOBAL), [name], None, None).hits
+    found = overview.listing(context, (Scope.LOCAL, Scope.GLOBAL), [name], None, None).hits
     return "".join(f"- {hit.record.key + ': ' if hit.record.key and not hit.record.triple else ''}{hit.record.text} [{hit.id}]{_theirs(hit.is_repositorys)}\n" for hit in found[:_MOST])  # fmt: skip
 
 
-def _of_journal(desk: Desk, path: str) -> str:
-    from byheart.journal.files import parsed, read, shelf_of
+def _of_journal(context: Context, path: str) -> str:
+    from byheart.journal.files import journal_files, parsed, read
 
-    shelf = shelf_of(desk, desk.roots[Scope.LOCAL])
+    own_files = journal_files(context, context.roots[Scope.LOCAL])
     name = path.strip("/")
     if not name or name == "MEMORY":
-        place = shelf.memory
+        place = own_files.memory
     elif name in ("USER", "LONGMEMORY"):
-        place = shelf.user if name == "USER" else shelf.long_memory
+        place = own_files.user if name == "USER" else own_files.long_memory
     elif (day := _day(name)) is not None:
-        place = shelf.daily(day)
+        place = own_files.daily(day)
     else:
         raise BadInput(f"{name!r} is no part of the journal; {SCHEME}journal, {SCHEME}journal/2026-01-31 and {SCHEME}journal/LONGMEMORY are")  # fmt: skip
-    text = read(desk, place).text
+    text = read(context, place).text
     if text is None:
         raise NothingFound(f"{place} does not exist")
-    document = parsed(desk, text)
+    document = parsed(context, text)
     hidden = {each.line for each in document.placed if each.record.is_secret} | {
         each.line for each in document.problems
     }
     lines = text.split("\n")
-    theirs = desk.trust.strangers(place, lines) if desk.trust.covers(place) else ()
+    theirs = context.trust.strangers(place, lines) if context.trust.covers(place) else ()
     return "\n".join(
         line + _theirs(number - 1 in theirs)
         for number, line in enumerate(lines, 1)
@@ -128,10 +128,10 @@ def _day(text: str) -> date | None:
         return None
 
 
-def _of_experiences(desk: Desk, fragment: str) -> str:
+def _of_experiences(context: Context, fragment: str) -> str:
     from byheart.journal import experiences
 
-    found = experiences.listed(desk, list(desk.roots), _MOST)
+    found = experiences.listed(context, list(context.roots), _MOST)
     chosen = [each for each in found if each.id.startswith(fragment)] if fragment else found
     if fragment and not chosen:
         raise NothingFound(f"no experience is called {fragment!r}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Conflict, Environment, Refused
 from byheart.domain.handbook import MEMORY, RAW, SKILLS, SUMMARY, Handbook
-from byheart.domain.learning import CONSOLIDATE, Claim, Consolidated, Job, Kept, LearningQueue, LearningSettings
+from byheart.domain.learning import CONSOLIDATE, Consolidated, Job, JobClaim, Kept, LearningQueue, LearningSettings
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import lines as indexed
 from byheart.handbook import memory, raw, skills, summary
@@ -18,7 +18,7 @@ from byheart.learning.consolidate.grouping import Maybe
 from byheart.learning.consolidate.handbook import consolidated
 from byheart.learning.consolidate.wishes import same
 from byheart.learning.extract.signals import FORGET
-from byheart.learning.handbook_files import Shelf, notes, texts
+from byheart.learning.handbook_files import HandbookFiles, notes, texts
 from byheart.learning.model.model_calls import WORDING
 from byheart.learning.publish import Edition
 from byheart.recall import usage
@@ -45,20 +45,24 @@ class Order:
 
 
 def consolidate(
-    shelf: Shelf, queue: LearningQueue, settings: LearningSettings, order: Order, extra: Sequence[Kept] | None = None
+    own_handbook: HandbookFiles,
+    queue: LearningQueue,
+    settings: LearningSettings,
+    order: Order,
+    extra: Sequence[Kept] | None = None,
 ) -> Consolidated:
     """Bring one project's handbook up to date. `extra` stands for the queue's extracts in a dry run. Raises Refused where
     nothing may be written, with the old files as they were."""
-    report = Consolidated(project=shelf.project, name=shelf.name, folder=str(shelf.folder))
+    report = Consolidated(project=own_handbook.project, name=own_handbook.name, folder=str(own_handbook.folder))
     if order.dry:
-        _prepared(shelf, queue, settings, order, report, list(extra or ()))
+        _prepared(own_handbook, queue, settings, order, report, list(extra or ()))
         return report
-    claim, job = queue.claim(CONSOLIDATE, shelf.project, settings.consolidate_lease_seconds, settings.retries)
+    claim, job = queue.claim(CONSOLIDATE, own_handbook.project, settings.consolidate_lease_seconds, settings.retries)
     if job is None:
-        report.refused = claim.value if claim is not Claim.UP_TO_DATE else ""
+        report.refused = claim.value if claim is not JobClaim.UP_TO_DATE else ""
         return report
     try:
-        _published(shelf, queue, settings, order, report, job)
+        _published(own_handbook, queue, settings, order, report, job)
     except Refused as error:
         report.refused = str(error)
         # Trying again changes nothing until somebody does something.
@@ -74,59 +78,68 @@ def consolidate(
 
 
 def _published(
-    shelf: Shelf, queue: LearningQueue, settings: LearningSettings, order: Order, report: Consolidated, job: Job
+    own_handbook: HandbookFiles,
+    queue: LearningQueue,
+    settings: LearningSettings,
+    order: Order,
+    report: Consolidated,
+    job: Job,
 ) -> None:
     for attempt in range(_ROUNDS):
         queue.beat(job, settings.consolidate_lease_seconds)
-        edition, choice, kept = _prepared(shelf, queue, settings, order, report, queue.extracts(shelf.project))
+        edition, choice, kept = _prepared(
+            own_handbook, queue, settings, order, report, queue.extracts(own_handbook.project)
+        )
         try:
             if edition.files or edition.own:
-                publish.publish(shelf, edition, lambda: queue.holds(job), keep=0 if order.forgets else settings.backups)
+                publish.publish(
+                    own_handbook, edition, lambda: queue.holds(job), keep=0 if order.forgets else settings.backups
+                )
             break
         except Conflict:
             # A person saved one of the files; their text is what the next attempt starts from.
             if attempt == _ROUNDS - 1 or not queue.holds(job):
                 raise
-    shelf.desk.files.prune(shelf.place(SKILLS))
-    inbox.refreshed(shelf, kept, lambda text: _is_known(text, report.preferences))
-    report.inbox = len(inbox.waiting(shelf))
+    own_handbook.context.files.prune(own_handbook.place(SKILLS))
+    inbox.refreshed(own_handbook, kept, lambda text: _is_known(text, report.preferences))
+    report.inbox = len(inbox.waiting(own_handbook))
     done = {each.written.thread.id: each.revision for each in choice.selected}
     queue.done(job, done, [each.written.thread.id for each in choice.archived])
 
 
 def _prepared(
-    shelf: Shelf,
+    own_handbook: HandbookFiles,
     queue: LearningQueue,
     settings: LearningSettings,
     order: Order,
     report: Consolidated,
     every: list[Kept],
-) -> tuple[Edition, selection.Choice, list[Kept]]:
+) -> tuple[Edition, selection.SelectedExtracts, list[Kept]]:
     """Everything but writing: which extracts, the handbook they come to, and what of it differs from what is there."""
-    now = shelf.desk.clock()
-    with_uses = _counted(shelf, every, queue)
+    now = own_handbook.context.clock()
+    with_uses = _counted(own_handbook, every, queue)
     choice = selection.chosen([each for each in with_uses if each.written.raw_memory], settings, now)
-    files, _ = texts(shelf.desk.files, shelf.folder)
+    files, _ = texts(own_handbook.context.files, own_handbook.folder)
     report.mode = "INCREMENTAL" if SUMMARY in files and files[SUMMARY].strip() else "INIT"
     report.added = [each.written.thread.id for each in choice.added]
     report.retained, report.archived = len(choice.retained), len(choice.archived)
     report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
     report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
-    handbook, wanted, wording = _made(shelf, choice, files, (), order.asking)
-    edition = editing.edition_of(shelf, wanted, files, report)
+    handbook, wanted, wording = _made(own_handbook, choice, files, (), order.asking)
+    edition = editing.edition_of(own_handbook, wanted, files, report)
     if edition.moved:
         # Lines that lost their place become a note, and a note is something that the summary tells.
-        handbook, wanted, wording = _made(shelf, choice, files, edition.moved, order.asking)
+        handbook, wanted, wording = _made(own_handbook, choice, files, edition.moved, order.asking)
         report.kept_lines = report.moved_lines = 0
-        edition = editing.edition_of(shelf, wanted, files, report)
+        edition = editing.edition_of(own_handbook, wanted, files, report)
     report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
     report.preferences = list(handbook.overview.preferences)
     report.skills = [skill.name for skill in handbook.skills]
-    editing.add_archive(shelf, choice, edition)
+    editing.add_archive(own_handbook, choice, edition)
     if not order.force and not report.removed:
-        editing.refuse_loss(shelf, files, edition)
-    editing.add_own(shelf, wanted, with_uses, edition)
-    if shelf.desk.files.read(shelf.root.own(WORDING)).text != wording:
+        editing.refuse_loss(own_handbook, files, edition)
+    editing.add_own(own_handbook, wanted, with_uses, edition)
+    if own_handbook.context.files.read(own_handbook.root.own(WORDING)).text != wording:
         edition.own[WORDING] = wording
     report.written = edition.changed
     report.diff = editing.difference(files, edition)
@@ -134,29 +147,29 @@ def _prepared(
 
 
 def _made(
-    shelf: Shelf,
-    choice: selection.Choice,
+    own_handbook: HandbookFiles,
+    choice: selection.SelectedExtracts,
     files: dict[str, str],
     moved: Sequence[tuple[str, str]],
     asking: Asking | None,
 ) -> tuple[Handbook, dict[str, str], str | None]:
     """The handbook, the files it comes to, and what a model said of it. Raises Refused where a file would break a rule."""
-    handbook, wording = _handbook(shelf, choice, moved), None
+    handbook, wording = _handbook(own_handbook, choice, moved), None
     if asking is not None:
-        is_forgotten = forgotten_lines(shelf)
+        is_forgotten = forgotten_lines(own_handbook)
 
         def is_fine(text: str) -> bool:
-            told = shelf.desk.scanner.findings(text)
+            told = own_handbook.context.scanner.findings(text)
             return not is_forgotten(text) and all(each.severity in ("command", "weak") for each in told)
 
         every = [each.written for each in choice.selected]
-        handbook, wording = asking.about_project(shelf, every, handbook, is_fine)
+        handbook, wording = asking.about_project(own_handbook, every, handbook, is_fine)
     wanted = _rendered(choice, handbook)
     problems = check({**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}})
     if problems:
         first = problems[0]
         raise Refused(
-            f"the new handbook of {shelf.name} breaks a rule and is not written: {first.place}:{first.line}: {first.message}"
+            f"the new handbook of {own_handbook.name} breaks a rule and is not written: {first.place}:{first.line}: {first.message}"
         )
     return handbook, wanted, wording
 
@@ -170,14 +183,14 @@ def _is_known(text: str, preferences: Sequence[str]) -> bool:
     return any(same(parts["default"], text) for parts in told if parts)
 
 
-def _counted(shelf: Shelf, every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
+def _counted(own_handbook: HandbookFiles, every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
     """Extracts with what agents named of them, and what was recalled, counted in."""
     named = queue.citations()
-    recalled = usage.counts(shelf.desk)
+    recalled = usage.counts(own_handbook.context)
     if not named and not recalled:
         return list(every)
     found = []
-    now = shelf.desk.clock()
+    now = own_handbook.context.clock()
     for each in every:
         written = each.written
         keys = (written.thread.id.casefold(), raw.file_of(written).removesuffix(".md"))
@@ -200,31 +213,33 @@ def _recalled(raw_memory: str, counts: Mapping[str, int]) -> int:
     return sum(counts.get(indexed.handle(text), 0) for text in (*lines, told.description))
 
 
-def _handbook(shelf: Shelf, choice: selection.Choice, moved: Sequence[tuple[str, str]]) -> Handbook:
-    decided = inbox.decided(shelf)
+def _handbook(
+    own_handbook: HandbookFiles, choice: selection.SelectedExtracts, moved: Sequence[tuple[str, str]]
+) -> Handbook:
+    decided = inbox.decided(own_handbook)
     maybe = {
         each.written.thread.id: [
             Maybe(situation=told.situation, quote=told.quote, default=told.text, turn=told.turn)
-            for told in inbox.questions(shelf, each)
+            for told in inbox.questions(own_handbook, each)
             if told.id not in decided and not told.text.startswith(FORGET)
         ]
         for each in choice.selected
     }
     return consolidated(
         [each.written for each in choice.selected],
-        shelf.name,
-        notes=[*notes(shelf), *moved],
+        own_handbook.name,
+        notes=[*notes(own_handbook), *moved],
         maybe=maybe,
-        is_forgotten=forgotten_lines(shelf),
+        is_forgotten=forgotten_lines(own_handbook),
     )
 
 
-def forgotten_lines(shelf: Shelf) -> Callable[[str], bool]:
+def forgotten_lines(own_handbook: HandbookFiles) -> Callable[[str], bool]:
     """Whether a learnt line says what somebody wants gone."""
-    stones = ledger.tombstones(shelf.desk)
+    stones = ledger.tombstones(own_handbook.context)
     if not stones:
         return lambda _: False
-    salt = shelf.desk.salt()
+    salt = own_handbook.context.salt()
 
     def is_forgotten(text: str) -> bool:
         parts = signal_of(text)
@@ -236,7 +251,7 @@ def forgotten_lines(shelf: Shelf) -> Callable[[str], bool]:
     return is_forgotten
 
 
-def _rendered(choice: selection.Choice, handbook: Handbook) -> dict[str, str]:
+def _rendered(choice: selection.SelectedExtracts, handbook: Handbook) -> dict[str, str]:
     """Every file of the handbook that is written by code."""
     every = [each.written for each in choice.selected]
     found = {

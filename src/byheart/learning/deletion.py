@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from byheart.domain.learning import LearningQueue
     from byheart.domain.results import Hit
-    from byheart.learning.handbook_files import Shelf
-    from byheart.learning.targets import Target
+    from byheart.learning.handbook_files import HandbookFiles
+    from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
 
 # A text as long as this is not in another line by chance; and how much of what was asked for a line has to say.
@@ -40,9 +40,9 @@ _KEYWORDS = re.compile(r"^([ \t]*(?:- )?keywords: ?)(.*)$", re.MULTILINE)
 _HEAD = re.compile(r"(?:description|task|task_group|keywords): |#{2,3} Task \d+: |# ")
 
 
-def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
+def clear(own: HandbookFiles, queue: LearningQueue) -> tuple[int, int]:
     """Take away everything that was learnt of one project: (extracts, files)."""
-    files = own.desk.files
+    files = own.context.files
     with files.locked(own.root):
         every = [*handbook_files.paths(files, own.folder), *_archived(own)]
         gone = sum(publish.removed(files, own.place(path)) for path in every if not path.startswith("extensions/"))
@@ -57,32 +57,32 @@ def clear(own: Shelf, queue: LearningQueue) -> tuple[int, int]:
             publish.removed(files, own.root.own(name))
     for folder in (SKILLS, ROLLOUTS, handbook_files.ARCHIVE):
         files.prune(own.place(folder))
-    own.desk.drop_briefs()
+    own.context.drop_briefs()
     return queue.clear(own.project), gone
 
 
-def _archived(own: Shelf) -> list[str]:
-    files = own.desk.files
+def _archived(own: HandbookFiles) -> list[str]:
+    files = own.context.files
     names = files.names(own.place(f"{handbook_files.ARCHIVE}/{ROLLOUTS}"))
     whole = f"{handbook_files.ARCHIVE}/{RAW}"
     found = [f"{handbook_files.ARCHIVE}/{ROLLOUTS}/{name}" for name in names]
     return [*found, whole] if files.size(own.place(whole)) is not None else found
 
 
-def bury_line(own: Shelf, line: Hit) -> list[str]:
+def bury_line(own: HandbookFiles, line: Hit) -> list[str]:
     """Make sure that a learnt line never comes back: tombstones first, then out of the note that it is. All that was buried."""
     text = line.record.text
     parts = signal_of(text)
     told = list(dict.fromkeys([text, indexed.essence(text), *([parts["default"], parts["quote"]] if parts else [])]))
-    salt, today = own.desk.salt(), own.desk.clock().date().isoformat()
+    salt, today = own.context.salt(), own.context.clock().date().isoformat()
     for each in told:
-        ledger.bury(own.desk, own.root, tombstones.stone(salt, each, today, "forgotten in the handbook"))
+        ledger.bury(own.context, own.root, tombstones.stone(salt, each, today, "forgotten in the handbook"))
     if "note" in line.record.tags:
         _out_of_note(own, line)
     return told
 
 
-def rewritten(own: Shelf, queue: LearningQueue, told: Sequence[str]) -> bool:
+def rewritten(own: HandbookFiles, queue: LearningQueue, told: Sequence[str]) -> bool:
     """Take these things out of what the handbook is made from; whether anything of it said one."""
     changed = False
     for kept in queue.extracts(own.project):
@@ -96,7 +96,7 @@ def rewritten(own: Shelf, queue: LearningQueue, told: Sequence[str]) -> bool:
 
 
 def forget(
-    own: Shelf, sessions: Sessions, target: Target, scope: Scope | None, reason: str
+    own: HandbookFiles, sessions: Sessions, target: ForgetTarget, scope: Scope | None, reason: str
 ) -> tuple[Receipt, list[str]]:
     """Forget one thing where it stands; what it said, which may stand elsewhere, too."""
     told = [target.text]
@@ -104,7 +104,7 @@ def forget(
         told = bury_line(own, target.learnt)
         receipt = gone(target.learnt.path, target.learnt.id, ("it is not learnt again",), line=target.learnt.line)
     elif target.hit is not None:
-        receipt = records.forget(own.desk, target.hit.id, target.hit.scope, reason)
+        receipt = records.forget(own.context, target.hit.id, target.hit.scope, reason)
     elif target.question is not None:
         inbox.reject(own, target.question)
         told.append(target.question.quote)
@@ -117,23 +117,23 @@ def forget(
     elif target.turn is not None:
         receipt, told = _without_turn(own, sessions, *target.turn)
     else:
-        receipt = records.forget(own.desk, target.text, scope, reason)
-    own.desk.drop_briefs()
+        receipt = records.forget(own.context, target.text, scope, reason)
+    own.context.drop_briefs()
     return receipt, told
 
 
-def _without_prose(own: Shelf, target: Target, reason: str) -> Receipt:
+def _without_prose(own: HandbookFiles, target: ForgetTarget, reason: str) -> Receipt:
     from byheart.journal.purge import drop_prose
 
     assert target.prose is not None
     root, line = target.prose
-    with own.desk.files.locked(root):
+    with own.context.files.locked(root):
         _bury(own, [line.text], reason)
-        drop_prose(own.desk, root, line)
+        drop_prose(own.context, root, line)
     return gone(str(line.place), line.id, (), line=line.line)
 
 
-def _without_turn(own: Shelf, sessions: Sessions, session: str, number: int) -> tuple[Receipt, list[str]]:
+def _without_turn(own: HandbookFiles, sessions: Sessions, session: str, number: int) -> tuple[Receipt, list[str]]:
     listed = sessions.find(session)
     turn = next((each for each in sessions.turns(listed.session) if each.number == number), None)
     if turn is None:
@@ -147,14 +147,14 @@ def _without_turn(own: Shelf, sessions: Sessions, session: str, number: int) -> 
     return gone(listed.session.path, f"{session}#{number}", (note,)), said
 
 
-def _bury(own: Shelf, texts: Sequence[str], reason: str) -> None:
-    salt, today = own.desk.salt(), own.desk.clock().date().isoformat()
+def _bury(own: HandbookFiles, texts: Sequence[str], reason: str) -> None:
+    salt, today = own.context.salt(), own.context.clock().date().isoformat()
     for text in dict.fromkeys(each.strip() for each in texts if len(each.strip()) >= _WORTH_HIDING):
-        ledger.bury(own.desk, own.root, tombstones.stone(salt, text, today, reason))
+        ledger.bury(own.context, own.root, tombstones.stone(salt, text, today, reason))
 
 
 def hidden(
-    own: Shelf, sessions: Sessions, texts: Sequence[str], *, is_said: bool = False
+    own: HandbookFiles, sessions: Sessions, texts: Sequence[str], *, is_said: bool = False
 ) -> tuple[list[str], list[str]]:
     """Keep words that agents' own transcripts still have out of every answer; which transcripts those are, and how they say it.
     A sentence that says more is another one, and stays; unless these words are what was asked for (`is_said`)."""
@@ -220,23 +220,23 @@ def _undecided(candidates: str, told: Sequence[str]) -> str:
     return candidates if len(kept) == len(every) else json.dumps(kept)
 
 
-def _out_of_note(own: Shelf, line: Hit) -> None:
+def _out_of_note(own: HandbookFiles, line: Hit) -> None:
     """Take a line out of the note that a person wrote it in."""
     folder = own.folder
     place = Place(folder.base, line.path.removeprefix(folder.base.rstrip("/") + "/"))
-    snapshot = own.desk.files.read(place)
+    snapshot = own.context.files.read(place)
     lines = (snapshot.text or "").split("\n")
     kept = [each for each in lines if indexed.handle(each.strip().lstrip("-*# ").strip()) != line.id]
-    own.desk.files.write(place, "\n".join(kept), snapshot.digest)
+    own.context.files.write(place, "\n".join(kept), snapshot.digest)
 
 
-def meant(own: Shelf, what: str) -> tuple[Hit, bool]:
+def meant(own: HandbookFiles, what: str) -> tuple[Hit, bool]:
     """The one record or learnt line that a person asked to forget in their own words, and whether it was learnt. Raises
     NothingFound or Ambiguous, and then nothing is changed."""
     wanted = set(content_words(what))
-    documents, _ = every(own.desk, list(own.desk.roots), NOTEBOOKS)
+    documents, _ = every(own.context, list(own.context.roots), NOTEBOOKS)
     place = own.place(MEMORY)
-    learnt = indexed.hits(place, own.desk.files.read(place).text or "", Scope.LOCAL)
+    learnt = indexed.hits(place, own.context.files.read(place).text or "", Scope.LOCAL)
     found = [(hit, False) for each in documents for hit in hits(each)] + [(hit, True) for hit in learnt]
     fitting: dict[str, tuple[Hit, bool]] = {}
     for hit, is_learnt in found:

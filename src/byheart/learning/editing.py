@@ -11,14 +11,14 @@ from byheart.domain.handbook import NOTES, RAW, ROLLOUTS, SKILLS
 from byheart.handbook import memory, raw
 from byheart.handbook.handmade import merged
 from byheart.learning import publish
-from byheart.learning.handbook_files import ARCHIVE, MAIN, Shelf, baseline, digest_of, digests, state_text
+from byheart.learning.handbook_files import ARCHIVE, MAIN, HandbookFiles, baseline, digest_of, digests, state_text
 from byheart.learning.publish import Edition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.domain.learning import Consolidated, Kept
-    from byheart.learning.selection import Choice
+    from byheart.learning.selection import SelectedExtracts
 
 # A handbook that loses more than this share of its lines without a session to explain it is not published.
 _LOSS = 0.25
@@ -27,11 +27,13 @@ _FEW = 12
 _TELLING = 24
 
 
-def edition_of(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], report: Consolidated) -> Edition:
+def edition_of(
+    own_handbook: HandbookFiles, wanted: dict[str, str], files: dict[str, str], report: Consolidated
+) -> Edition:
     """What has to be written and removed, with people's work in it and left alone."""
     edition = Edition()
-    bases = baseline(shelf)
-    known = digests(shelf)
+    bases = baseline(own_handbook)
+    known = digests(own_handbook)
     homeless: list[str] = []
     unwanted = _taken_out(wanted, files, bases)
     for path, text in wanted.items():
@@ -40,7 +42,7 @@ def edition_of(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], repo
             merge = merged(bases.get(path, ""), now, _without(text, unwanted))
             report.kept_lines += len(merge.kept)
             homeless += merge.homeless
-            _check_kept(shelf, path, merge.kept, merge.text)
+            _check_kept(own_handbook, path, merge.kept, merge.text)
             text = merge.text  # noqa: PLW2901 - what is written is the merge
         elif path == RAW and now is not None:
             # A mechanical merge: what somebody wrote in between is kept, but not there.
@@ -50,7 +52,7 @@ def edition_of(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], repo
             continue
         if now != text:
             edition.files[path] = text
-            edition.bases[path] = publish.base_of(shelf, path)
+            edition.bases[path] = publish.base_of(own_handbook, path)
     for path in files:
         if (
             path not in wanted
@@ -58,15 +60,15 @@ def edition_of(shelf: Shelf, wanted: dict[str, str], files: dict[str, str], repo
             and not _is_theirs(path, files[path], known)
         ):
             edition.files[path] = None
-            edition.bases[path] = publish.base_of(shelf, path)
+            edition.bases[path] = publish.base_of(own_handbook, path)
         elif path not in wanted and path.startswith(f"{ROLLOUTS}/") and path in known:
             # A session that is gone, in a file that somebody wrote into: their lines stay, its own go.
             homeless += _own_lines(files[path], bases.get(RAW, ""))
             edition.files[path] = None
-            edition.bases[path] = publish.base_of(shelf, path)
+            edition.bases[path] = publish.base_of(own_handbook, path)
     if homeless:
         report.moved_lines += len(homeless)
-        _moved(shelf, homeless, edition)
+        _moved(own_handbook, homeless, edition)
     return edition
 
 
@@ -91,13 +93,13 @@ def _without(text: str, unwanted: set[str]) -> str:
     )
 
 
-def _check_kept(shelf: Shelf, path: str, kept: Sequence[str], text: str) -> None:
+def _check_kept(own_handbook: HandbookFiles, path: str, kept: Sequence[str], text: str) -> None:
     """A line that a person wrote is in the new text, or nothing is written."""
     lines = {line.strip() for line in text.split("\n")}
     lost = [line for line in kept if line.strip() and line.strip() not in lines]
     if lost:
         raise Refused(
-            f"the new {path} of {shelf.name} would lose a line that was written by hand: {lost[0].strip()[:80]!r}"
+            f"the new {path} of {own_handbook.name} would lose a line that was written by hand: {lost[0].strip()[:80]!r}"
         )
 
 
@@ -125,52 +127,56 @@ def _own_lines(text: str, raw_base: str) -> list[str]:
     return [line for line, bare in plain if bare and bare not in known and not _TOLD.match(bare)]
 
 
-def _moved(shelf: Shelf, lines: Sequence[str], edition: Edition) -> None:
+def _moved(own_handbook: HandbookFiles, lines: Sequence[str], edition: Edition) -> None:
     """Lines whose place is gone are kept as a note, which every session is told of."""
-    name = f"{NOTES}/{shelf.desk.clock():%Y-%m-%dT%H-%M-%S}-kept-from-handbook.md"
-    old = shelf.desk.files.read(shelf.place(name))
+    name = f"{NOTES}/{own_handbook.context.clock():%Y-%m-%dT%H-%M-%S}-kept-from-handbook.md"
+    old = own_handbook.context.files.read(own_handbook.place(name))
     text = (old.text or "") + "".join(f"{line.strip()}\n" for line in lines)
     edition.files[name] = text
     edition.bases[name] = old.digest
     edition.moved = [(line.strip().lstrip("-*# ").strip(), name) for line in lines]
 
 
-def add_archive(shelf: Shelf, choice: Choice, edition: Edition) -> None:
+def add_archive(own_handbook: HandbookFiles, choice: SelectedExtracts, edition: Edition) -> None:
     """Extracts that rest lie in the archive, in the same formats."""
     wanted: dict[str, str] = {}
     if choice.archived:
         every = [each.written for each in choice.archived]
         wanted[f"{ARCHIVE}/{RAW}"] = raw.merged(every)
         wanted |= {f"{ARCHIVE}/{raw.cite_of(written)}": raw.rollout_file(written) for written in every}
-    folder = shelf.place(f"{ARCHIVE}/{ROLLOUTS}")
-    there = [f"{ARCHIVE}/{ROLLOUTS}/{name}" for name in shelf.desk.files.names(folder)]
-    there += [f"{ARCHIVE}/{RAW}"] if shelf.desk.files.size(shelf.place(f"{ARCHIVE}/{RAW}")) is not None else []
+    folder = own_handbook.place(f"{ARCHIVE}/{ROLLOUTS}")
+    there = [f"{ARCHIVE}/{ROLLOUTS}/{name}" for name in own_handbook.context.files.names(folder)]
+    there += (
+        [f"{ARCHIVE}/{RAW}"]
+        if own_handbook.context.files.size(own_handbook.place(f"{ARCHIVE}/{RAW}")) is not None
+        else []
+    )
     for path, text in wanted.items():
-        if shelf.desk.files.read(shelf.place(path)).text != text:
+        if own_handbook.context.files.read(own_handbook.place(path)).text != text:
             edition.files[path] = text
-            edition.bases[path] = publish.base_of(shelf, path)
+            edition.bases[path] = publish.base_of(own_handbook, path)
     for path in there:
         if path not in wanted:
             edition.files[path] = None
-            edition.bases[path] = publish.base_of(shelf, path)
+            edition.bases[path] = publish.base_of(own_handbook, path)
 
 
-def add_own(shelf: Shelf, wanted: dict[str, str], kept: list[Kept], edition: Edition) -> None:
+def add_own(own_handbook: HandbookFiles, wanted: dict[str, str], kept: list[Kept], edition: Edition) -> None:
     """What tells a person's work from ours the next time: the two main texts as they were made, and digests of the others."""
     told = {path: digest_of(text) for path, text in wanted.items() if path not in (*MAIN, RAW)}
-    known = digests(shelf)
+    known = digests(own_handbook)
     for path in told:
-        now = shelf.desk.files.read(shelf.place(path)).text
+        now = own_handbook.context.files.read(own_handbook.place(path)).text
         if path not in edition.files and now is not None and digest_of(now) != told[path]:
             # Theirs stays theirs.
             told[path] = known.get(path, "")
     own = publish.own_files({name: wanted[name] for name in (*MAIN, RAW)}, state_text(kept, told))
     for name, text in own.items():
-        if shelf.desk.files.read(shelf.root.own(name)).text != text:
+        if own_handbook.context.files.read(own_handbook.root.own(name)).text != text:
             edition.own[name] = text
 
 
-def refuse_loss(shelf: Shelf, files: dict[str, str], edition: Edition) -> None:
+def refuse_loss(own_handbook: HandbookFiles, files: dict[str, str], edition: Edition) -> None:
     """Refuse to write what would lose a large part of a handbook although no session has gone."""
     for path in MAIN:
         new = edition.files.get(path)
@@ -180,7 +186,7 @@ def refuse_loss(shelf: Shelf, files: dict[str, str], edition: Edition) -> None:
         still = {memory.core_of(line) for line in new.split("\n") if line.startswith("- ")}
         if len(old) >= _FEW and len(still) < len(old) * (1 - _LOSS):
             raise Refused(
-                f"{shelf.place(path)} would shrink from {len(old)} to {len(still)} lines although no session is gone; nothing was written."
+                f"{own_handbook.place(path)} would shrink from {len(old)} to {len(still)} lines although no session is gone; nothing was written."
                 " byheart memory rebuild --force writes it all the same"
             )
 

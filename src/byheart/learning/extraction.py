@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Busy, ByheartError, Environment
 from byheart.domain.handbook import REDACTED, Bullet, Extract, Task, Written
-from byheart.domain.learning import EXTRACT, Claim, Due, Job, Kept, LearningQueue, LearningSettings, LearnReport, Skip
+from byheart.domain.learning import (
+    EXTRACT,
+    DueSession,
+    Job,
+    JobClaim,
+    Kept,
+    LearningQueue,
+    LearningSettings,
+    LearnReport,
+    Skip,
+)
 from byheart.domain.sessions import Speaker
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import raw
 from byheart.handbook.citing import citations
 from byheart.learning import selection
-from byheart.learning.extract.session import LEARNER, Learnt, learnt
+from byheart.learning.extract.session import LEARNER, SessionExtract, learnt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,11 +38,11 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
 _REFUSALS = {
-    Claim.RUNNING: Skip.ELSEWHERE,
-    Claim.WAITING: Skip.WAITING,
-    Claim.DEAD: Skip.DEAD,
-    Claim.UP_TO_DATE: Skip.UNCHANGED,
-    Claim.GONE: Skip.ELSEWHERE,
+    JobClaim.RUNNING: Skip.ELSEWHERE,
+    JobClaim.WAITING: Skip.WAITING,
+    JobClaim.DEAD: Skip.DEAD,
+    JobClaim.UP_TO_DATE: Skip.UNCHANGED,
+    JobClaim.GONE: Skip.ELSEWHERE,
 }
 
 
@@ -53,10 +63,10 @@ class Tools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class DueSessions:
     """What there is to do: sessions that are due, by thread, the newest first, and all that are there."""
 
-    due: tuple[tuple[Due, Listed], ...]
+    due: tuple[tuple[DueSession, Listed], ...]
     present: dict[str, Listed]
 
 
@@ -66,7 +76,7 @@ def planned(
     report: LearnReport,
     only: Callable[[str], bool],
     ended: frozenset[str] = frozenset(),
-) -> Plan:
+) -> DueSessions:
     """Look through all sessions; those that are not due are counted with the reason. Of those in `ended`, by id or by file, it
     is known that they are over."""
     from byheart.domain.sessions import Which
@@ -74,7 +84,7 @@ def planned(
     now = tools.clock()
     known = tools.queue.revisions()
     asks = _Allowance(tools, now)
-    due: list[tuple[Due, Listed]] = []
+    due: list[tuple[DueSession, Listed]] = []
     present: dict[str, Listed] = {}
     every = tools.sessions.list(Which(), tools.settings.scanned_sessions)
     if len(every) >= tools.settings.scanned_sessions:
@@ -109,7 +119,7 @@ def planned(
         else:
             asks.left -= bool(mark)
             due.append((selection.due_of(listed, LEARNER, mark), listed))
-    return Plan(due=tuple(due), present=present)
+    return DueSessions(due=tuple(due), present=present)
 
 
 class _Allowance:
@@ -149,12 +159,16 @@ def _fullness(listed: Listed) -> tuple[bool, int, int, int]:
 
 
 def extracted(
-    tools: Tools, plan: Plan, most: int | None, report: LearnReport, progress: Callable[[int, int, str], None] | None
-) -> tuple[set[str], list[tuple[Due, Skip]]]:
+    tools: Tools,
+    plan: DueSessions,
+    most: int | None,
+    report: LearnReport,
+    progress: Callable[[int, int, str], None] | None,
+) -> tuple[set[str], list[tuple[DueSession, Skip]]]:
     """Learn from what is due, as many sessions as may be; the projects whose handbook is behind now, and what others had."""
     tools.queue.enqueue(due for due, _ in plan.due)
     touched: set[str] = set()
-    missed: list[tuple[Due, Skip]] = []
+    missed: list[tuple[DueSession, Skip]] = []
     done = 0
     chosen = plan.due if most is None else plan.due[:most]
     if most is not None and len(plan.due) > most:
@@ -189,7 +203,7 @@ def reported(texts: Sequence[str]) -> set[str]:
 
 
 def settled(
-    tools: Tools, missed: Sequence[tuple[Due, Skip]], report: LearnReport, by_hands: set[str] | None
+    tools: Tools, missed: Sequence[tuple[DueSession, Skip]], report: LearnReport, by_hands: set[str] | None
 ) -> set[str]:
     """Count the sessions that somebody else had: as ours where they worked for us. The projects that are behind now."""
     known = tools.queue.revisions() if by_hands is not None else {}
@@ -210,7 +224,7 @@ def settled(
     return touched
 
 
-def _one(tools: Tools, job: Job, due: Due, listed: Listed, report: LearnReport) -> bool:
+def _one(tools: Tools, job: Job, due: DueSession, listed: Listed, report: LearnReport) -> bool:
     """Learn from one session; whether its project's handbook is behind now."""
     try:
         kept, revision = extract_of(tools, due, listed, report)
@@ -251,7 +265,7 @@ def _failed(tools: Tools, job: Job, error: str, report: LearnReport, *, is_trans
 
 
 def extract_of(
-    tools: Tools, due: Due, listed: Listed, report: LearnReport, *, dry: bool = False
+    tools: Tools, due: DueSession, listed: Listed, report: LearnReport, *, dry: bool = False
 ) -> tuple[Kept | None, str]:
     """The extract of one session as it is kept, None where it taught nothing; and which revision of it this is. A dry run asks
     no model."""
@@ -266,7 +280,7 @@ def extract_of(
     return _kept(tools, due, found, revision, report), revision
 
 
-def _kept(tools: Tools, due: Due, found: Learnt, revision: str, report: LearnReport) -> Kept | None:
+def _kept(tools: Tools, due: DueSession, found: SessionExtract, revision: str, report: LearnReport) -> Kept | None:
     """What was learnt, clean, as the queue keeps it."""
     candidates = [
         {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from byheart.domain.ports import Files
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 HANDBOOK, ARCHIVE = "handbook", "archive"
 # What was last written, so that whatever differs from it is a person's.
@@ -31,10 +31,10 @@ _SUPPORT = ("scripts", "templates", "examples")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
-    """One project's handbook, with the tools of a desk that sees that project's own root and the global one."""
+class HandbookFiles:
+    """One project's handbook, with the tools of a context that sees that project's own root and the global one."""
 
-    desk: Desk
+    context: Context
     root: Root
     project: str
 
@@ -52,8 +52,8 @@ class Shelf:
         return Place(self.root.folder.base, f"{self.root.folder.path}/{HANDBOOK}/{path}")
 
 
-def shelf_of(desk: Desk, home: str, project: str) -> Shelf:
-    """The handbook of a project, whichever one the desk was opened for."""
+def handbook_files_of(context: Context, home: str, project: str) -> HandbookFiles:
+    """The handbook of a project, whichever one the context was opened for."""
     folder = f"projects/{project}"
     kept = Place(home, f"{folder}/{HANDBOOK}/{MEMORY}")
     # Named so that leftovers of a killed writer are swept in these folders, too.
@@ -63,15 +63,17 @@ def shelf_of(desk: Desk, home: str, project: str) -> Shelf:
         BASELINE: Place(home, f"{folder}/.byheart/{BASELINE}/any"),
     }
     root = Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents)
-    if desk.project.id == project:
-        return Shelf(desk=desk, root=root, project=project)
+    if context.project.id == project:
+        return HandbookFiles(context=context, root=root, project=project)
     usual = {
         PROFILE: Place(home, f"{folder}/memories.md"),
         RULES: Place(home, f"{folder}/memories.ndjson"),
         JOURNAL: Place(home, f"{folder}/journal/{MEMORY}"),
     }
     local = Root(scope=Scope.LOCAL, folder=root.folder, documents=usual)
-    return Shelf(desk=replace(desk, roots={**desk.roots, Scope.LOCAL: local}), root=root, project=project)
+    return HandbookFiles(
+        context=replace(context, roots={**context.roots, Scope.LOCAL: local}), root=root, project=project
+    )
 
 
 def paths(files: Files, folder: Place) -> Iterator[str]:
@@ -125,14 +127,14 @@ def texts(files: Files, folder: Place) -> tuple[dict[str, str], list[Finding]]:
     return found, wrong
 
 
-def notes(shelf: Shelf) -> list[tuple[str, str]]:
+def notes(own_handbook: HandbookFiles) -> list[tuple[str, str]]:
     """What people wrote down for the handbook: (text, file), the oldest first. They are data, and no line of them is left
     out."""
     found = []
-    for name in shelf.desk.files.names(shelf.place(NOTES)):
+    for name in own_handbook.context.files.names(own_handbook.place(NOTES)):
         if not name.endswith(".md") or name.startswith("."):
             continue
-        text = shelf.desk.files.read(shelf.place(f"{NOTES}/{name}")).text or ""
+        text = own_handbook.context.files.read(own_handbook.place(f"{NOTES}/{name}")).text or ""
         for line in text.split("\n"):
             plain = line.strip().lstrip("-*# ").strip()
             if plain and plain != "---":
@@ -140,40 +142,42 @@ def notes(shelf: Shelf) -> list[tuple[str, str]]:
     return found
 
 
-def restored(shelf: Shelf) -> list[Kept]:
+def restored(own_handbook: HandbookFiles) -> list[Kept]:
     """The extracts that a handbook's files hold, as when the queue was deleted: from raw_memories.md and the summaries, and
     from the archive."""
     found: list[Kept] = []
-    rows = _state(shelf).get("extracts")
+    rows = _state(own_handbook).get("extracts")
     every = rows if isinstance(rows, list) else []
     known = {each["thread"]: each for each in every if isinstance(each, dict) and "thread" in each}
     for prefix, archived in (("", False), (f"{ARCHIVE}/", True)):
-        text = shelf.desk.files.read(shelf.place(f"{prefix}{RAW}")).text or ""
+        text = own_handbook.context.files.read(own_handbook.place(f"{prefix}{RAW}")).text or ""
         for thread in raw.parsed_merge(text):
             file = thread.head.get("rollout_summary_file", "")
             if not file or "/" in file:
                 continue
-            _, summary = raw.parsed_rollout(shelf.desk.files.read(shelf.place(f"{prefix}{ROLLOUTS}/{file}")).text or "")
-            updated = moment(thread.head.get("updated_at", ""), shelf.desk.clock())
+            _, summary = raw.parsed_rollout(
+                own_handbook.context.files.read(own_handbook.place(f"{prefix}{ROLLOUTS}/{file}")).text or ""
+            )
+            updated = moment(thread.head.get("updated_at", ""), own_handbook.context.clock())
             if not summary or updated is None:
                 continue
             told = known.get(thread.id, {})
-            found.append(_kept(shelf, thread, summary + "\n", file, told, archived=archived))
+            found.append(_kept(own_handbook, thread, summary + "\n", file, told, archived=archived))
     return found
 
 
 def _kept(
-    shelf: Shelf, thread: raw.RawThread, summary: str, file: str, told: dict[str, str], *, archived: bool
+    own_handbook: HandbookFiles, thread: raw.RawThread, summary: str, file: str, told: dict[str, str], *, archived: bool
 ) -> Kept:
     from byheart.handbook.stems import STEM
 
-    updated = moment(thread.head.get("updated_at", ""), shelf.desk.clock()) or shelf.desk.clock()
+    updated = moment(thread.head.get("updated_at", ""), own_handbook.context.clock()) or own_handbook.context.clock()
     stem = STEM.match(file.removesuffix(".md"))
     written = Written(
         thread=Thread(
             id=thread.id,
             agent=told.get("agent", "unknown"),
-            project=shelf.project,
+            project=own_handbook.project,
             cwd=thread.head.get("cwd", "unknown"),
             path=thread.head.get("rollout_path", ""),
             updated=updated,
@@ -187,34 +191,34 @@ def _kept(
     return Kept(
         written=written,
         revision=revision,
-        made=shelf.desk.clock(),
+        made=own_handbook.context.clock(),
         selected="" if archived else revision,
         archived=archived,
         candidates=told.get("candidates", "[]"),
     )
 
 
-def _state(shelf: Shelf) -> dict[str, object]:
+def _state(own_handbook: HandbookFiles) -> dict[str, object]:
     try:
-        raw_state = json.loads(shelf.desk.files.read(shelf.root.own(STATE)).text or "{}")
+        raw_state = json.loads(own_handbook.context.files.read(own_handbook.root.own(STATE)).text or "{}")
     except ValueError:
         return {}
     return raw_state if isinstance(raw_state, dict) else {}
 
 
-def baseline(shelf: Shelf) -> dict[str, str]:
+def baseline(own_handbook: HandbookFiles) -> dict[str, str]:
     """What was last written to each of the main files; nothing for one that never was."""
     found = {}
     for name in (*MAIN, RAW):
-        text = shelf.desk.files.read(shelf.root.own(f"{BASELINE}/{name}")).text
+        text = own_handbook.context.files.read(own_handbook.root.own(f"{BASELINE}/{name}")).text
         if text is not None:
             found[name] = text
     return found
 
 
-def digests(shelf: Shelf) -> dict[str, str]:
+def digests(own_handbook: HandbookFiles) -> dict[str, str]:
     """The digests of all other files as they were last written."""
-    told = _state(shelf).get("digests", {})
+    told = _state(own_handbook).get("digests", {})
     return {str(path): str(value) for path, value in told.items()} if isinstance(told, dict) else {}
 
 

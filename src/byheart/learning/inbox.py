@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from byheart.domain.learning import Kept
     from byheart.domain.results import Receipt
-    from byheart.learning.handbook_files import Shelf
+    from byheart.learning.handbook_files import HandbookFiles
 
 INBOX, DECIDED = "inbox.ndjson", "decided.ndjson"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class InboxItem:
     """Something that a session may have meant to last."""
 
     id: str
@@ -38,17 +38,17 @@ class Question:
     reasons: tuple[str, ...] = ()
 
 
-_NAMES = {each.name for each in fields(Question)}
+_NAMES = {each.name for each in fields(InboxItem)}
 
 
-def questions(shelf: Shelf, kept: Kept) -> list[Question]:
+def questions(own_handbook: HandbookFiles, kept: Kept) -> list[InboxItem]:
     """What one extract was not sure of."""
     thread = kept.written.thread
     return [
-        Question(
-            id=short_digest(shelf.project, str(raw.get("default", "")).casefold()),
+        InboxItem(
+            id=short_digest(own_handbook.project, str(raw.get("default", "")).casefold()),
             text=str(raw.get("default", "")),
-            project=shelf.name,
+            project=own_handbook.name,
             quote=str(raw.get("quote", "")),
             situation=str(raw.get("situation", "")),
             cite=f"{short_id(thread.id)}#{raw.get('turn', 1)}",
@@ -62,14 +62,14 @@ def questions(shelf: Shelf, kept: Kept) -> list[Question]:
     ]
 
 
-def refreshed(shelf: Shelf, kept: Sequence[Kept], is_known: Callable[[str], bool]) -> None:
+def refreshed(own_handbook: HandbookFiles, kept: Sequence[Kept], is_known: Callable[[str], bool]) -> None:
     """Bring the inbox up to date with the extracts: what is known, was decided or forgotten is not asked about."""
-    known = decided(shelf)
-    stones = ledger.tombstones(shelf.desk)
-    salt = shelf.desk.salt() if stones else b""
-    found: dict[str, Question] = {}
+    known = decided(own_handbook)
+    stones = ledger.tombstones(own_handbook.context)
+    salt = own_handbook.context.salt() if stones else b""
+    found: dict[str, InboxItem] = {}
     for each in kept:
-        for question in questions(shelf, each):
+        for question in questions(own_handbook, each):
             told = (question.text, question.quote)
             if (
                 question.id not in known
@@ -78,10 +78,10 @@ def refreshed(shelf: Shelf, kept: Sequence[Kept], is_known: Callable[[str], bool
             ):
                 found.setdefault(question.id, question)
     text = "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in found.values())
-    place = shelf.root.own(INBOX)
-    old = shelf.desk.files.read(place)
+    place = own_handbook.root.own(INBOX)
+    old = own_handbook.context.files.read(place)
     if (old.text or "") != text:
-        shelf.desk.files.write(place, text, old.digest)
+        own_handbook.context.files.write(place, text, old.digest)
 
 
 def _candidates(each: Kept) -> list[dict]:  # type: ignore[type-arg]
@@ -92,23 +92,23 @@ def _candidates(each: Kept) -> list[dict]:  # type: ignore[type-arg]
     return [raw for raw in told if isinstance(raw, dict)] if isinstance(told, list) else []
 
 
-def waiting(shelf: Shelf) -> list[Question]:
+def waiting(own_handbook: HandbookFiles) -> list[InboxItem]:
     """What waits for a decision, the surest first."""
     found = []
-    for row in (shelf.desk.files.read(shelf.root.own(INBOX)).text or "").split("\n"):
+    for row in (own_handbook.context.files.read(own_handbook.root.own(INBOX)).text or "").split("\n"):
         try:
             raw = json.loads(row)
             raw["reasons"] = tuple(raw.get("reasons", ()))
-            found.append(Question(**{name: value for name, value in raw.items() if name in _NAMES}))
+            found.append(InboxItem(**{name: value for name, value in raw.items() if name in _NAMES}))
         except (ValueError, TypeError, AttributeError, KeyError):
             continue
     return sorted(found, key=lambda each: (-each.score, each.id))
 
 
-def decided(shelf: Shelf) -> set[str]:
+def decided(own_handbook: HandbookFiles) -> set[str]:
     """What a person has decided about already."""
     found = set()
-    for row in (shelf.desk.files.read(shelf.root.own(DECIDED)).text or "").split("\n"):
+    for row in (own_handbook.context.files.read(own_handbook.root.own(DECIDED)).text or "").split("\n"):
         try:
             found.add(str(json.loads(row)["id"]))
         except (ValueError, KeyError, TypeError):
@@ -116,9 +116,9 @@ def decided(shelf: Shelf) -> set[str]:
     return found
 
 
-def named(shelf: Shelf, name: str) -> Question:
+def named(own_handbook: HandbookFiles, name: str) -> InboxItem:
     """One of them, by its id or how that begins."""
-    found = [each for each in waiting(shelf) if each.id.startswith(name.strip())] if name.strip() else []
+    found = [each for each in waiting(own_handbook) if each.id.startswith(name.strip())] if name.strip() else []
     if not found:
         raise NothingFound(f"nothing in the inbox is called {name!r}; byheart inbox shows what is")
     if len(found) > 1:
@@ -126,7 +126,7 @@ def named(shelf: Shelf, name: str) -> Question:
     return found[0]
 
 
-def accept(shelf: Shelf, question: Question, text: str | None) -> Receipt:
+def accept(own_handbook: HandbookFiles, question: InboxItem, text: str | None) -> Receipt:
     """Store it as a record, in a person's own words where they gave some."""
     from byheart.domain.requests import Request
     from byheart.notebooks import remember
@@ -134,30 +134,34 @@ def accept(shelf: Shelf, question: Question, text: str | None) -> Receipt:
     request = Request(
         text=text or question.text, kind=Kind.PREFERENCE, signal=Signal.CONFIRMED, source=f"session {question.cite}"
     )
-    receipt = remember.remember(shelf.desk, request)
-    _decide(shelf, question, "accepted")
+    receipt = remember.remember(own_handbook.context, request)
+    _decide(own_handbook, question, "accepted")
     return receipt
 
 
-def settled(shelf: Shelf, question: Question) -> None:
+def settled(own_handbook: HandbookFiles, question: InboxItem) -> None:
     """It was done; it is not asked about again."""
-    _decide(shelf, question, "accepted")
+    _decide(own_handbook, question, "accepted")
 
 
-def reject(shelf: Shelf, question: Question) -> None:
+def reject(own_handbook: HandbookFiles, question: InboxItem) -> None:
     """Never ask again, and never learn it."""
-    salt = shelf.desk.salt()
-    today = shelf.desk.clock().date().isoformat()
+    salt = own_handbook.context.salt()
+    today = own_handbook.context.clock().date().isoformat()
     for text in dict.fromkeys((question.text, question.quote)):
-        ledger.bury(shelf.desk, shelf.root, tombstones.stone(salt, text, today, "rejected in the inbox"))
-    _decide(shelf, question, "rejected")
+        ledger.bury(
+            own_handbook.context, own_handbook.root, tombstones.stone(salt, text, today, "rejected in the inbox")
+        )
+    _decide(own_handbook, question, "rejected")
 
 
-def _decide(shelf: Shelf, question: Question, how: str) -> None:
+def _decide(own_handbook: HandbookFiles, question: InboxItem, how: str) -> None:
     # Only the id: what was rejected is to be found nowhere.
-    shelf.desk.files.append(shelf.root.own(DECIDED), json.dumps({"id": question.id, "how": how}) + "\n", None)
-    place = shelf.root.own(INBOX)
-    with shelf.desk.files.locked(shelf.root):
-        old = shelf.desk.files.read(place)
+    own_handbook.context.files.append(
+        own_handbook.root.own(DECIDED), json.dumps({"id": question.id, "how": how}) + "\n", None
+    )
+    place = own_handbook.root.own(INBOX)
+    with own_handbook.context.files.locked(own_handbook.root):
+        old = own_handbook.context.files.read(place)
         rows = [row for row in (old.text or "").split("\n") if row and json.loads(row).get("id") != question.id]
-        shelf.desk.files.write(place, "".join(f"{row}\n" for row in rows), old.digest)
+        own_handbook.context.files.write(place, "".join(f"{row}\n" for row in rows), old.digest)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from byheart.domain.models import Models
     from byheart.domain.records import Scope
     from byheart.domain.results import Finding, Receipt
-    from byheart.learning.handbook_files import Shelf
-    from byheart.learning.inbox import Question
-    from byheart.learning.targets import Target
+    from byheart.learning.handbook_files import HandbookFiles
+    from byheart.learning.inbox import InboxItem
+    from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
-    from byheart.workspace.context import Desk
+    from byheart.workspace.context import Context
 
 
 # Starting a process takes as long as learning from so many sessions.
@@ -48,7 +48,7 @@ class Learning:
 
     def __init__(
         self,
-        desk: Desk,
+        context: Context,
         home: str,
         sessions: Sessions,
         queue: LearningQueue,
@@ -60,10 +60,10 @@ class Learning:
         crew: Callable[[int], Callable[[], list[str]]] | None = None,
         models: Models | None = None,
     ) -> None:
-        self._desk, self._home, self._sessions, self._queue = desk, home, sessions, queue
+        self._context, self._home, self._sessions, self._queue = context, home, sessions, queue
         self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
-        self._here, self._crew, self._lines = desk.project.id, crew, shown
-        self._asking = Asking(models, desk.scanner) if models else None
+        self._here, self._crew, self._lines = context.project.id, crew, shown
+        self._asking = Asking(models, context.scanner) if models else None
 
     def at(self, name: str | None) -> Learning:
         """Learning as seen from another project, by its id or its name; what nobody learnt from is told."""
@@ -122,7 +122,7 @@ class Learning:
         report.seconds = round(time.monotonic() - began, 2)
         return report
 
-    def _hands(self, plan: extraction.Plan, most: int | None, wanted: Wanted) -> Callable[[], list[str]] | None:
+    def _hands(self, plan: extraction.DueSessions, most: int | None, wanted: Wanted) -> Callable[[], list[str]] | None:
         """Others to learn with, where there is enough for several; waits for them when it is called."""
         due = len(plan.due) if most is None else 0
         count = min(self._settings.workers - 1, due // _WORTH_A_HAND)
@@ -139,15 +139,15 @@ class Learning:
                 self._queue.retry(job.kind, job.key)
 
     def _tools(self) -> extraction.Tools:
-        forgotten = forgotten_sessions.forgotten(self._desk.files, self._home)
+        forgotten = forgotten_sessions.forgotten(self._context.files, self._home)
         return extraction.Tools(
             sessions=self._sessions,
             queue=self._queue,
-            scanner=self._desk.scanner,
+            scanner=self._context.scanner,
             settings=self._settings,
-            clock=self._desk.clock,
+            clock=self._context.clock,
             is_forgotten=lambda thread: thread in forgotten,
-            is_line_forgotten=cache(lambda project: forgotten_lines(self._shelf(project))),
+            is_line_forgotten=cache(lambda project: forgotten_lines(self._handbook_files(project))),
             own_folder=self._home,
             asking=self._asking,
         )
@@ -156,9 +156,9 @@ class Learning:
         return not wanted.projects or project in wanted.projects
 
     def _consolidated(self, project: str, gone: Sequence[tuple[str, str]], *, force: bool = False) -> Consolidated:
-        own = self._shelf(project)
+        own = self._handbook_files(project)
         self._queue.touch(project, self._revision(own))
-        files = self._desk.files
+        files = self._context.files
         if (
             any(files.size(own.place(name)) is None for name in handbook_files.MAIN)
             or files.size(own.root.own(publish.UNDER_WAY)) is not None
@@ -168,18 +168,18 @@ class Learning:
         order = Order(forgets=bool(gone), gone=tuple(gone), force=force, asking=self._asking)
         done = consolidate(own, self._queue, self._settings, order)
         if gone:
-            self._desk.drop_briefs()
+            self._context.drop_briefs()
         return done
 
-    def _revision(self, own: Shelf) -> str:
+    def _revision(self, own: HandbookFiles) -> str:
         """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
         from byheart.text.slugs import short_digest
 
         kept = self._queue.fingerprints(own.project)
-        files = self._desk.files
+        files = self._context.files
         told = [f"{text}\x1f{file}" for text, file in handbook_files.notes(own)]
-        told += [files.stamp(root.own("forgotten.ndjson")) for root in own.desk.roots.values()]
-        day = f"{self._desk.clock():%Y-%m-%d}" if kept else ""
+        told += [files.stamp(root.own("forgotten.ndjson")) for root in own.context.roots.values()]
+        day = f"{self._context.clock():%Y-%m-%d}" if kept else ""
         model = self._asking.models.consolidating.id if self._asking else ""
         return short_digest(LEARNER, model, day, *kept, *told)
 
@@ -188,8 +188,8 @@ class Learning:
         done = {job.project: job.done_revision for job in self._queue.jobs() if job.kind == CONSOLIDATE}
         found = set()
         for project in self._queue.projects():
-            own = self._shelf(project)
-            files = self._desk.files
+            own = self._handbook_files(project)
+            files = self._context.files
             if (
                 done.get(project) != self._revision(own)
                 or any(files.size(own.place(name)) is None for name in handbook_files.MAIN)
@@ -199,7 +199,7 @@ class Learning:
         return {project for project in found if self._is_wanted(project, wanted)}
 
     def _known_projects(self) -> list[str]:
-        files = self._desk.files
+        files = self._context.files
         folder = Place(self._home, "projects")
         return [
             name
@@ -210,11 +210,11 @@ class Learning:
     def _restore(self, project: str) -> None:
         """Take extracts in that files hold and the queue does not: it may have been deleted."""
         if not self._queue.fingerprints(project):
-            found = handbook_files.restored(self._shelf(project))
+            found = handbook_files.restored(self._handbook_files(project))
             if found:
                 self._queue.restore(project, found)
 
-    def _let_go(self, plan: extraction.Plan, wanted: Wanted) -> dict[str, list[tuple[str, str]]]:
+    def _let_go(self, plan: extraction.DueSessions, wanted: Wanted) -> dict[str, list[tuple[str, str]]]:
         """Let go of threads whose transcript somebody took away; what an agent cleared away by its age stays."""
         found: dict[str, list[tuple[str, str]]] = {}
         oldest: dict[str, float] = {}
@@ -222,7 +222,7 @@ class Learning:
             if listed.session.ended:
                 at = listed.session.ended.timestamp()
                 oldest[listed.session.agent] = min(oldest.get(listed.session.agent, at), at)
-        now = self._desk.clock()
+        now = self._context.clock()
         for kept in self._missing(plan, wanted):
             thread = kept.written.thread
             days = self._cleared_after(thread.agent)
@@ -234,7 +234,7 @@ class Learning:
             self._queue.remove([thread for thread, _ in threads])
         return found
 
-    def _missing(self, plan: extraction.Plan, wanted: Wanted) -> Iterator[Kept]:
+    def _missing(self, plan: extraction.DueSessions, wanted: Wanted) -> Iterator[Kept]:
         """Extracts of sessions that are not to be found."""
         for project in self._queue.projects():
             if self._is_wanted(project, wanted) and not set(self._queue.threads(project)) <= set(plan.present):
@@ -245,7 +245,7 @@ class Learning:
     def _shown(
         self,
         tools: extraction.Tools,
-        plan: extraction.Plan,
+        plan: extraction.DueSessions,
         within: selection.Bounds,
         report: LearnReport,
         wanted: Wanted,
@@ -263,56 +263,56 @@ class Learning:
         for project in sorted(set(fresh) | self._behind(wanted)):
             every = {each.written.thread.id: each for each in self._queue.extracts(project)}
             every |= fresh.get(project, {})
-            own = self._shelf(project)
+            own = self._handbook_files(project)
             ordered = [every[thread] for thread in sorted(every)]
             report.projects.append(consolidate(own, self._queue, self._settings, Order(dry=True), ordered))
 
     # Looking
 
-    def shelf(self, project: str | None = None) -> Shelf:
+    def handbook(self, project: str | None = None) -> HandbookFiles:
         """The handbook of a project, else of the one we stand in."""
-        return self._shelf(project or self._here)
+        return self._handbook_files(project or self._here)
 
-    def _shelf(self, project: str) -> Shelf:
-        return handbook_files.shelf_of(self._desk, self._home, project)
+    def _handbook_files(self, project: str) -> HandbookFiles:
+        return handbook_files.handbook_files_of(self._context, self._home, project)
 
     def read(self, address: str, project: str | None = None) -> str:
         """What a memory:// address names; it counts as a use."""
-        own = self.shelf(project)
-        text = addresses.read(own.desk, own, address, self._lines)
+        own = self.handbook(project)
+        text = addresses.read(own.context, own, address, self._lines)
         self._note_use(own, address)
         return text
 
     def count_briefed(self, sent: Sequence[Mapping[str, object]]) -> None:
         """Count what sessions were told as a use of where it comes from."""
-        accounts.count_briefed(self._desk, Place(self._home, "state/counted.txt"), self._queue, sent)
+        accounts.count_briefed(self._context, Place(self._home, "state/counted.txt"), self._queue, sent)
 
-    def _note_use(self, own: Shelf, address: str) -> None:
+    def _note_use(self, own: HandbookFiles, address: str) -> None:
         stem = address.rpartition("/")[2].removesuffix(".md")
         for kept in self._queue.extracts(own.project):
             if raw.file_of(kept.written).removesuffix(".md") == stem:
-                self._queue.used({kept.written.thread.id: 1}, self._desk.clock())
+                self._queue.used({kept.written.thread.id: 1}, self._context.clock())
 
     def check(self, folder: Place | None = None, project: str | None = None) -> Sequence[Finding]:
         """What is wrong with a handbook: a project's, or that in any folder, whoever wrote it."""
-        where = folder or self.shelf(project).folder
+        where = folder or self.handbook(project).folder
         if folder is None:
-            self._finished(self.shelf(project))
-        return accounts.findings(self._desk, where)
+            self._finished(self.handbook(project))
+        return accounts.findings(self._context, where)
 
-    def _finished(self, own: Shelf) -> None:
+    def _finished(self, own: HandbookFiles) -> None:
         """Finish what a killed run had begun to write."""
-        if self._desk.files.size(own.root.own(publish.UNDER_WAY)) is not None:
-            with self._desk.files.locked(own.root):
+        if self._context.files.size(own.root.own(publish.UNDER_WAY)) is not None:
+            with self._context.files.locked(own.root):
                 publish.finish(own)
 
     def stats(self, project: str | None = None) -> dict[str, object]:
         """What memory holds of a project, and what waits."""
-        return accounts.stats(self.shelf(project), self._queue)
+        return accounts.stats(self.handbook(project), self._queue)
 
     def diagnose(self, project: str | None = None) -> list[tuple[str, str]]:
         """How learning stands for a project, in words: what would stop it, and what to do."""
-        own = self.shelf(project)
+        own = self.handbook(project)
         lines = [
             (
                 "learning by itself",
@@ -338,36 +338,36 @@ class Learning:
 
     # Deciding
 
-    def inbox(self, project: str | None = None) -> Sequence[Question]:
+    def inbox(self, project: str | None = None) -> Sequence[InboxItem]:
         """What waits for a decision."""
-        return inbox.waiting(self.shelf(project))
+        return inbox.waiting(self.handbook(project))
 
-    def every_inbox(self) -> Sequence[Question]:
+    def every_inbox(self) -> Sequence[InboxItem]:
         """What waits for a decision in any project."""
-        return [each for project in self._queue.projects() for each in inbox.waiting(self._shelf(project))]
+        return [each for project in self._queue.projects() for each in inbox.waiting(self._handbook_files(project))]
 
     def accept(self, name: str, text: str | None = None, project: str | None = None) -> Receipt:
         """Store one of them as a record."""
-        own = self.shelf(project)
+        own = self.handbook(project)
         question = inbox.named(own, name)
         if text is None and question.text.startswith(FORGET):
             return self._forgotten_as_asked(own, question)
         return inbox.accept(own, question, text)
 
-    def _forgotten_as_asked(self, own: Shelf, question: Question) -> Receipt:
+    def _forgotten_as_asked(self, own: HandbookFiles, question: InboxItem) -> Receipt:
         hit, is_learnt = deletion.meant(own, question.text.removeprefix(FORGET))
         if is_learnt:
             deletion.rewritten(own, self._queue, deletion.bury_line(own, hit))
             self._made_anew(own)
             receipt = deletion.gone(hit.path, hit.id, (), line=hit.line)
         else:
-            receipt = forget.forget(own.desk, hit.id, hit.scope, "asked for in a session")
+            receipt = forget.forget(own.context, hit.id, hit.scope, "asked for in a session")
         inbox.settled(own, question)
         return receipt
 
-    def reject(self, name: str, project: str | None = None) -> Question:
+    def reject(self, name: str, project: str | None = None) -> InboxItem:
         """Never learn one of them."""
-        own = self.shelf(project)
+        own = self.handbook(project)
         question = inbox.named(own, name)
         inbox.reject(own, question)
         return question
@@ -404,7 +404,7 @@ class Learning:
 
     def rebuild(self, project: str | None = None, *, force: bool = False) -> Consolidated:
         """Make a project's handbook anew from its extracts."""
-        own = self.shelf(project)
+        own = self.handbook(project)
         self._restore(own.project)
         if not self._queue.extracts(own.project):
             raise NothingFound(f"nothing was learnt of {own.name} yet; byheart learn does it")
@@ -415,7 +415,7 @@ class Learning:
 
     def enqueue(self, project: str | None = None) -> int:
         """Have a project's sessions learnt from anew at the next run, and its handbook made anew; how many sessions."""
-        own = self.shelf(project)
+        own = self.handbook(project)
         jobs = [job for job in self._queue.jobs(own.project) if job.kind == EXTRACT]
         for job in jobs:
             self._queue.retry(EXTRACT, job.key)
@@ -425,12 +425,12 @@ class Learning:
 
     def roll_back(self, project: str | None = None) -> str:
         """Bring back the handbook of before the last consolidation."""
-        return publish.roll_back(self.shelf(project))
+        return publish.roll_back(self.handbook(project))
 
     def clear(self, project: str | None = None) -> tuple[int, int]:
         """Take away everything that was learnt of one project, and of no other: (extracts, files). Notebooks, notes that
         people wrote, and what was forgotten stay."""
-        return deletion.clear(self.shelf(project), self._queue)
+        return deletion.clear(self.handbook(project), self._queue)
 
     def forget_session(self, name: str) -> tuple[str, str]:
         """Take away what one session taught, for good: it is not learnt from again. (thread, project)"""
@@ -447,24 +447,24 @@ class Learning:
                 f"{name!r} fits {len(found)} sessions; name one: {', '.join(thread.id for thread, _ in found[:5])}"
             )
         thread, kept = found[0]
-        forgotten_sessions.bury(self._desk.files, self._home, thread.id, thread.path)
+        forgotten_sessions.bury(self._context.files, self._home, thread.id, thread.path)
         self._queue.remove([thread.id])
         with self._queue.working():
             self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])
         return thread.id, thread.project
 
-    def target(self, selector: str, scope: Scope | None = None) -> Target:
+    def target(self, selector: str, scope: Scope | None = None) -> ForgetTarget:
         """The one thing that somebody means: by its address, its handle, or the words that it is shown in."""
         try:
-            return targets.meant(self.shelf(), selector, scope, self._lines)
+            return targets.meant(self.handbook(), selector, scope, self._lines)
         except NothingFound:
             if (said := targets.of_sessions(self._sessions, selector)) is None:
                 raise
             return said
 
-    def forget(self, target: Target, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
+    def forget(self, target: ForgetTarget, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Take one thing away for good, whatever it is, and say where its words still stand and what is done about that."""
-        own = self.shelf()
+        own = self.handbook()
         receipt, told = deletion.forget(own, self._sessions, target, scope, reason)
         notes = [note for note in receipt.notes if note != forget.CANNOT_UNDO]
         if target.turn is None:
@@ -473,14 +473,14 @@ class Learning:
         self._clear(own, told)
         return replace(receipt, notes=(*notes, forget.CANNOT_UNDO))
 
-    def _clear(self, own: Shelf, told: Sequence[str]) -> None:
+    def _clear(self, own: HandbookFiles, told: Sequence[str]) -> None:
         """Have the handbook say none of this, where it did."""
         changed = deletion.rewritten(own, self._queue, told)
         is_forgotten = forgotten_lines(own)
-        if changed or any(is_forgotten(hit.record.text) for hit in indexed.learnt(own.desk, own.root)):
+        if changed or any(is_forgotten(hit.record.text) for hit in indexed.learnt(own.context, own.root)):
             self._made_anew(own)
 
-    def _made_anew(self, own: Shelf) -> None:
+    def _made_anew(self, own: HandbookFiles) -> None:
         """Make a handbook without what was forgotten; where it cannot be written, that is told."""
         with self._queue.working():
             done = self._consolidated(own.project, [("", "")], force=True)

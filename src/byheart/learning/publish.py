@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Conflict, NothingFound, Refused
 from byheart.domain.values import dataclass, field
-from byheart.learning.handbook_files import BASELINE, STATE, Shelf
+from byheart.learning.handbook_files import BASELINE, STATE, HandbookFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,36 +41,36 @@ class Edition:
         return sorted(self.files)
 
 
-def publish(shelf: Shelf, edition: Edition, is_ours: Callable[[], bool], *, keep: int) -> None:
+def publish(handbook: HandbookFiles, edition: Edition, is_ours: Callable[[], bool], *, keep: int) -> None:
     """Put an edition in place. Raises Conflict, with nothing written, where somebody else has the work now or a person saved
     one of the files meanwhile; `keep` backups stay, 0 takes all of them away."""
-    files = shelf.desk.files
-    with files.locked(shelf.root):
-        finish(shelf)
+    files = handbook.context.files
+    with files.locked(handbook.root):
+        finish(handbook)
         for path in edition.files:
-            if files.read(shelf.place(path)).digest != edition.bases.get(path, ""):
-                raise Conflict(f"{shelf.place(path)} was saved meanwhile; nothing was written")
+            if files.read(handbook.place(path)).digest != edition.bases.get(path, ""):
+                raise Conflict(f"{handbook.place(path)} was saved meanwhile; nothing was written")
         if not is_ours():
             raise Conflict("another process took this work over; nothing was written")
-        before = {path: files.read(shelf.place(path)).text for path in edition.files}
-        owned = {name: files.read(shelf.root.own(name)).text for name in edition.own}
+        before = {path: files.read(handbook.place(path)).text for path in edition.files}
+        owned = {name: files.read(handbook.root.own(name)).text for name in edition.own}
         if keep and any(text is not None for text in before.values()):
-            _back_up(shelf, before, owned, keep)
+            _back_up(handbook, before, owned, keep)
         plan = {**edition.files, **{f"{_OWN}{name}": text for name, text in edition.own.items()}}
-        place = shelf.root.own(UNDER_WAY)
+        place = handbook.root.own(UNDER_WAY)
         files.write(place, json.dumps({"files": plan, "bases": edition.bases}), files.read(place).digest)
-        saved = finish(shelf)
+        saved = finish(handbook)
         if not keep:
-            _drop_backups(shelf, 0)
+            _drop_backups(handbook, 0)
         if saved:
-            raise Conflict(f"{shelf.place(saved[0])} was saved meanwhile and is left as it is")
+            raise Conflict(f"{handbook.place(saved[0])} was saved meanwhile and is left as it is")
 
 
-def finish(shelf: Shelf) -> list[str]:
+def finish(handbook: HandbookFiles) -> list[str]:
     """Do what is written down as under way, if anything is; which files a person saved meanwhile, so that they were left
     alone. The root is locked."""
-    files = shelf.desk.files
-    place = shelf.root.own(UNDER_WAY)
+    files = handbook.context.files
+    place = handbook.root.own(UNDER_WAY)
     noted = files.read(place)
     if noted.text is None:
         return []
@@ -87,7 +87,7 @@ def finish(shelf: Shelf) -> list[str]:
         if path.removeprefix(f"{_OWN}{BASELINE}/") in saved:
             # What their text is to be compared with is what it was made from.
             continue
-        if not _apply(shelf, path, text, bases):
+        if not _apply(handbook, path, text, bases):
             saved.append(path)
     files.remove(place, noted.digest)
     return saved
@@ -99,11 +99,11 @@ def _rank(path: str) -> int:
     return {"MEMORY.md": 2, "memory_summary.md": 3, "raw_memories.md": 1}.get(path, 0)
 
 
-def _apply(shelf: Shelf, path: str, text: str | None, bases: Mapping[str, str]) -> bool:
+def _apply(handbook: HandbookFiles, path: str, text: str | None, bases: Mapping[str, str]) -> bool:
     """Write or remove one file; False where a person has saved it since the plan was made, and keeps what they saved."""
-    files = shelf.desk.files
+    files = handbook.context.files
     own = path.startswith(_OWN)
-    place = shelf.root.own(path[len(_OWN) :]) if own else shelf.place(path)
+    place = handbook.root.own(path[len(_OWN) :]) if own else handbook.place(path)
     now = files.read(place)
     if now.text == text:
         return True
@@ -119,48 +119,50 @@ def _apply(shelf: Shelf, path: str, text: str | None, bases: Mapping[str, str]) 
     return True
 
 
-def _back_up(shelf: Shelf, before: Mapping[str, str | None], owned: Mapping[str, str | None], keep: int) -> None:
-    _drop_backups(shelf, keep - 1)
+def _back_up(
+    handbook: HandbookFiles, before: Mapping[str, str | None], owned: Mapping[str, str | None], keep: int
+) -> None:
+    _drop_backups(handbook, keep - 1)
     plan = {**before, **{f"{_OWN}{name}": text for name, text in owned.items()}}
-    name = f"{shelf.desk.clock():%Y%m%dT%H%M%S%fZ}-{shelf.desk.token()}{_ENDING}"
-    shelf.desk.files.write(shelf.root.own(f"{BACKUP}/{name}"), json.dumps({"files": plan}), "")
+    name = f"{handbook.context.clock():%Y%m%dT%H%M%S%fZ}-{handbook.context.token()}{_ENDING}"
+    handbook.context.files.write(handbook.root.own(f"{BACKUP}/{name}"), json.dumps({"files": plan}), "")
 
 
-def backups(shelf: Shelf) -> list[str]:
+def backups(handbook: HandbookFiles) -> list[str]:
     """The names of a handbook's backups, the oldest first."""
-    return [name for name in shelf.desk.files.names(shelf.root.own(BACKUP)) if name.endswith(_ENDING)]
+    return [name for name in handbook.context.files.names(handbook.root.own(BACKUP)) if name.endswith(_ENDING)]
 
 
-def _drop_backups(shelf: Shelf, keep: int) -> None:
-    names = backups(shelf)
+def _drop_backups(handbook: HandbookFiles, keep: int) -> None:
+    names = backups(handbook)
     for name in names[: len(names) - keep] if keep else names:
-        place = shelf.root.own(f"{BACKUP}/{name}")
-        shelf.desk.files.remove(place, shelf.desk.files.read(place).digest)
+        place = handbook.root.own(f"{BACKUP}/{name}")
+        handbook.context.files.remove(place, handbook.context.files.read(place).digest)
 
 
-def roll_back(shelf: Shelf) -> str:
+def roll_back(handbook: HandbookFiles) -> str:
     """Bring back what was there before the last edition; the name of the backup that was used."""
-    files = shelf.desk.files
-    with files.locked(shelf.root):
-        finish(shelf)
-        names = backups(shelf)
+    files = handbook.context.files
+    with files.locked(handbook.root):
+        finish(handbook)
+        names = backups(handbook)
         if not names:
-            raise NothingFound(f"there is no backup of the handbook of {shelf.name}")
-        place = shelf.root.own(f"{BACKUP}/{names[-1]}")
+            raise NothingFound(f"there is no backup of the handbook of {handbook.name}")
+        place = handbook.root.own(f"{BACKUP}/{names[-1]}")
         noted = files.read(place)
         told = json.loads(noted.text or "{}").get("files", {})
-        bases = {path: files.read(shelf.place(path)).digest for path in told if not path.startswith(_OWN)}
+        bases = {path: files.read(handbook.place(path)).digest for path in told if not path.startswith(_OWN)}
         # What is there now can be brought back the same way: a person may have written in it.
-        before = {path: files.read(shelf.place(path)).text for path in told if not path.startswith(_OWN)}
+        before = {path: files.read(handbook.place(path)).text for path in told if not path.startswith(_OWN)}
         owned = {
-            path.removeprefix(_OWN): files.read(shelf.root.own(path.removeprefix(_OWN))).text
+            path.removeprefix(_OWN): files.read(handbook.root.own(path.removeprefix(_OWN))).text
             for path in told
             if path.startswith(_OWN)
         }
-        _back_up(shelf, before, owned, len(names) + 1)
-        under_way = shelf.root.own(UNDER_WAY)
+        _back_up(handbook, before, owned, len(names) + 1)
+        under_way = handbook.root.own(UNDER_WAY)
         files.write(under_way, json.dumps({"files": told, "bases": bases}), files.read(under_way).digest)
-        finish(shelf)
+        finish(handbook)
         files.remove(place, noted.digest)
     return names[-1]
 
@@ -170,9 +172,9 @@ def own_files(baseline: Mapping[str, str], state: str) -> dict[str, str | None]:
     return {**{f"{BASELINE}/{name}": text for name, text in baseline.items()}, STATE: state}
 
 
-def base_of(shelf: Shelf, path: str) -> str:
+def base_of(handbook: HandbookFiles, path: str) -> str:
     """What a file looks like now."""
-    return shelf.desk.files.read(shelf.place(path)).digest
+    return handbook.context.files.read(handbook.place(path)).digest
 
 
 def removed(files: Files, place: Place) -> bool:

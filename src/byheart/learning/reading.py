@@ -6,13 +6,13 @@ import re
 
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.domain.handbook import SUMMARY
-from byheart.learning.handbook_files import Shelf, paths
+from byheart.learning.handbook_files import HandbookFiles, paths
 
 SCHEME = "memory://"
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
-def read(shelf: Shelf, address: str) -> str:
+def read(own_handbook: HandbookFiles, address: str) -> str:
     """What an address names. It is decoded once; nothing outside the handbook is read, whatever it spells."""
     if not address.casefold().startswith(SCHEME):
         raise BadInput(f"{address!r} is no memory address; they begin with {SCHEME}root")
@@ -32,7 +32,7 @@ def read(shelf: Shelf, address: str) -> str:
         raise BadInput(f"{address!r} names no file of memory")
     if path.startswith(("/", "\\")):
         raise BadInput(f"{address!r} is an absolute path, which memory addresses cannot be")
-    return _text(shelf, "/".join(names) or SUMMARY, address)
+    return _text(own_handbook, "/".join(names) or SUMMARY, address)
 
 
 def _decoded(path: str) -> str:
@@ -46,18 +46,18 @@ def _decoded(path: str) -> str:
         raise BadInput(f"{path!r} is not spelled in UTF-8") from None
 
 
-def _text(shelf: Shelf, path: str, address: str) -> str:
-    files = shelf.desk.files
+def _text(own_handbook: HandbookFiles, path: str, address: str) -> str:
+    files = own_handbook.context.files
     try:
-        found = files.read(shelf.place(path)).text
+        found = files.read(own_handbook.place(path)).text
     except ByheartError:
         found = None
     if found is not None:
         return found
-    known = list(paths(files, shelf.folder))
+    known = list(paths(files, own_handbook.folder))
     below = sorted({each[len(path) + 1 :].split("/")[0] for each in known if each.startswith(f"{path}/")})
     if below:
         return "".join(f"{name}\n" for name in below)
     if not known:
-        raise NothingFound(f"there is no memory for {shelf.name} yet; byheart learn makes it")
+        raise NothingFound(f"there is no memory for {own_handbook.name} yet; byheart learn makes it")
     raise NothingFound(f"{address}: memory has no such file; {SCHEME}root/MEMORY.md is the whole of it")

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import ROLLOUTS, Thread
-from byheart.domain.learning import Due, Kept, LearningSettings, Skip
+from byheart.domain.learning import DueSession, Kept, LearningSettings, Skip
 from byheart.domain.values import dataclass
 from byheart.text.slugs import short_digest
 
@@ -114,7 +114,7 @@ def is_excluded(project: str, cwd: str | None, exclude: Sequence[str]) -> bool:
     return False
 
 
-def due_of(listed: Listed, learner: str, mark: str = "") -> Due:
+def due_of(listed: Listed, learner: str, mark: str = "") -> DueSession:
     """A session as work to do; `mark` where a model is to be asked about it."""
     session = listed.session
     assert session.ended is not None and session.project is not None
@@ -127,11 +127,11 @@ def due_of(listed: Listed, learner: str, mark: str = "") -> Due:
         updated=session.ended,
         branch=session.branch,
     )
-    return Due(thread=thread, revision=with_mark(revision(listed, learner), mark))
+    return DueSession(thread=thread, revision=with_mark(revision(listed, learner), mark))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class SelectedExtracts:
     """The extracts of the next handbook, and how they differ from those of the last."""
 
     selected: tuple[Kept, ...]
@@ -141,7 +141,7 @@ class Choice:
     archived: tuple[Kept, ...]
 
 
-def chosen(every: Sequence[Kept], settings: LearningSettings, now: datetime) -> Choice:
+def chosen(every: Sequence[Kept], settings: LearningSettings, now: datetime) -> SelectedExtracts:
     """Which extracts make the next handbook: those that are used, and a share for new ones whatever is used. What nobody
     used for long rests in the archive, and comes back when it is used."""
     limit = timedelta(days=settings.unused_days)
@@ -156,7 +156,7 @@ def chosen(every: Sequence[Kept], settings: LearningSettings, now: datetime) -> 
         taken.setdefault(each.written.thread.id, each)
     selected = tuple(each for each in every if each.written.thread.id in taken)
     out = tuple(each for each in every if each.written.thread.id not in taken)
-    return Choice(
+    return SelectedExtracts(
         selected=selected,
         added=tuple(each for each in selected if each.selected != each.revision),
         retained=tuple(each for each in selected if each.selected == each.revision),
@@ -170,7 +170,9 @@ def _last_sign(each: Kept) -> datetime:
     return max(each.written.last_use or each.made, each.made)
 
 
-def selection_text(choice: Choice, file_of: Callable[[Kept], str], gone: Sequence[tuple[str, str]] = ()) -> str:
+def selection_text(
+    choice: SelectedExtracts, file_of: Callable[[Kept], str], gone: Sequence[tuple[str, str]] = ()
+) -> str:
     """What phase 2 is told about its input: what is new, what stays, what is gone. `gone` are threads that are no longer
     there at all, with the names of their files."""
     removed = [(each.written.thread.id, file_of(each)) for each in choice.removed] + list(gone)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from byheart.domain.learning import LearningQueue
     from byheart.domain.roots import Place
-    from byheart.learning.handbook_files import Shelf
-    from byheart.workspace.context import Desk
+    from byheart.learning.handbook_files import HandbookFiles
+    from byheart.workspace.context import Context
 
 _CITE = re.compile(r"\(([0-9A-Za-z_.-]{4,})#\d+")
 
 
-def stats(own: Shelf, queue: LearningQueue) -> dict[str, object]:
+def stats(own: HandbookFiles, queue: LearningQueue) -> dict[str, object]:
     """What memory holds of a project, and what waits."""
-    found, _ = handbook_files.texts(own.desk.files, own.folder)
+    found, _ = handbook_files.texts(own.context.files, own.folder)
     kept = queue.extracts(own.project)
     jobs = list(queue.jobs(own.project))
     return {
@@ -45,28 +45,28 @@ def stats(own: Shelf, queue: LearningQueue) -> dict[str, object]:
     }
 
 
-def findings(desk: Desk, where: Place) -> list[Finding]:
+def findings(context: Context, where: Place) -> list[Finding]:
     """What is wrong with a handbook in a folder, secrets among it; none of them is shown."""
-    found, wrong = handbook_files.texts(desk.files, where)
+    found, wrong = handbook_files.texts(context.files, where)
     if not found and not wrong:
         raise NothingFound(f"{where} holds no handbook")
     secrets = [
         Finding(rule=each.rule, message=f"the text {each.message}", place=path, line=each.line, column=each.column)
         for path, text in found.items()
-        for each in desk.scanner.secrets(text)
+        for each in context.scanner.secrets(text)
         if each.severity != "weak"
     ]
-    clean = desk.scanner.redacted
+    clean = context.scanner.redacted
     return [
         replace(each, message=clean(each.message), place=f"{where}/{each.place}" if each.place else str(where))
         for each in [*wrong, *check(found), *secrets]
     ]
 
 
-def count_briefed(desk: Desk, place: Place, queue: LearningQueue, sent: Sequence[Mapping[str, object]]) -> None:
+def count_briefed(context: Context, place: Place, queue: LearningQueue, sent: Sequence[Mapping[str, object]]) -> None:
     """Count what sessions were told as a use of the sessions that it comes from, each brief once. `place` is where it is kept
     until when they were counted."""
-    known = desk.files.read(place)
+    known = context.files.read(place)
     last = (known.text or "").strip()
     fresh = [each for each in sent if str(each.get("at", "")) > last]
     if not fresh:
@@ -76,8 +76,8 @@ def count_briefed(desk: Desk, place: Place, queue: LearningQueue, sent: Sequence
         threads = queue.threads(project)
         used = {thread: times for cite, times in cites.items() for thread in threads if thread.startswith(cite)}
         if used:
-            queue.used(used, desk.clock())
-    desk.files.write(place, max(str(each.get("at", "")) for each in fresh) + "\n", known.digest)
+            queue.used(used, context.clock())
+    context.files.write(place, max(str(each.get("at", "")) for each in fresh) + "\n", known.digest)
 
 
 def _cites(told: Mapping[str, object]) -> Iterator[str]:

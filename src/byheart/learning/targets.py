@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from byheart.domain.results import Hit
     from byheart.domain.roots import Root
     from byheart.journal.purge import ProseLine
-    from byheart.learning.handbook_files import Shelf
-    from byheart.learning.inbox import Question
+    from byheart.learning.handbook_files import HandbookFiles
+    from byheart.learning.inbox import InboxItem
     from byheart.sessions.sessions import Sessions
 
     # Every line that a brief could show now, with its address.
-    Shown = Callable[[Shelf], Iterator[tuple[str, str]]]
+    Shown = Callable[[HandbookFiles], Iterator[tuple[str, str]]]
 
 _ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
 _TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
@@ -44,7 +44,7 @@ _SHOWN, _TELLING = 3, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ForgetTarget:
     """One thing that can be forgotten, of whichever kind: a record, a learnt line, a question of the inbox, a line of prose, or a
     turn of a session."""
 
@@ -52,14 +52,14 @@ class Target:
     where: str
     hit: Hit | None = None
     learnt: Hit | None = None
-    question: Question | None = None
+    question: InboxItem | None = None
     prose: tuple[Root, ProseLine] | None = None
     turn: tuple[str, int] | None = None
     # Only agents' own transcripts have these words.
     is_said: bool = False
 
 
-def meant(own: Shelf, selector: str, scope: Scope | None, shown: Shown) -> Target:
+def meant(own: HandbookFiles, selector: str, scope: Scope | None, shown: Shown) -> ForgetTarget:
     """The one thing that a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
     selector = selector.strip()
     if not selector:
@@ -73,7 +73,7 @@ def meant(own: Shelf, selector: str, scope: Scope | None, shown: Shown) -> Targe
         )
     turn = _TURN.fullmatch(selector.strip("[]"))
     if turn is not None:
-        return Target(text="", where=selector, turn=(turn["session"], int(turn["turn"])))
+        return ForgetTarget(text="", where=selector, turn=(turn["session"], int(turn["turn"])))
     return (
         _by_name(own, selector, scope)
         or _by_words(own, selector, scope, shown)
@@ -82,7 +82,7 @@ def meant(own: Shelf, selector: str, scope: Scope | None, shown: Shown) -> Targe
     )
 
 
-def _by_row(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+def _by_row(own: HandbookFiles, selector: str, scope: Scope | None) -> ForgetTarget | None:
     """By a row as lists, the inbox and recall print it: its handle, as long as the row still says what that names."""
     row = _ROW.match(selector)
     found = _by_name(own, row["name"], scope) if row else None
@@ -95,7 +95,7 @@ def _by_row(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
     return found if any(text and text in said for text in told) else None
 
 
-def of_sessions(sessions: Sessions, selector: str) -> Target | None:
+def of_sessions(sessions: Sessions, selector: str) -> ForgetTarget | None:
     """Words that no memory has, but a session. Raises BadInput for a session's own name."""
     row = _SESSION_ROW.match(selector)
     name = (row["name"] if row else selector).strip()
@@ -114,14 +114,14 @@ def of_sessions(sessions: Sessions, selector: str) -> Target | None:
     if not said:
         return None
     session, number, _ = said[0]
-    return Target(text=selector, where=f"{session.agent}:{session.id}#{number}", is_said=True)
+    return ForgetTarget(text=selector, where=f"{session.agent}:{session.id}#{number}", is_said=True)
 
 
-def _named(own: Shelf, book: str, name: str, scope: Scope | None, selector: str) -> Target:
-    found: Target | None = None
+def _named(own: HandbookFiles, book: str, name: str, scope: Scope | None, selector: str) -> ForgetTarget:
+    found: ForgetTarget | None = None
     if book in _BOOKS:
         try:
-            return _of(find_one(own.desk, name, scope, _BOOKS[book]))
+            return _of(find_one(own.context, name, scope, _BOOKS[book]))
         except NothingFound:
             found = _prose(own, name, scope)
     elif book == "root":
@@ -137,32 +137,32 @@ def _named(own: Shelf, book: str, name: str, scope: Scope | None, selector: str)
     return found or _nothing(own, name, scope)
 
 
-def _experience(own: Shelf, name: str, scope: Scope | None) -> Target | None:
+def _experience(own: HandbookFiles, name: str, scope: Scope | None) -> ForgetTarget | None:
     """An experience is a record's copy, or what a session showed: forgetting the record takes the copy along."""
     from byheart.journal import experiences
 
-    listed = experiences.listed(own.desk, list(own.desk.roots), _EVERY)
+    listed = experiences.listed(own.context, list(own.context.roots), _EVERY)
     text = next((each.text for each in listed if each.id == name), None)
     if text is None:
         return None
-    return _by_name(own, text, scope) or Target(text=name, where="experiences")
+    return _by_name(own, text, scope) or ForgetTarget(text=name, where="experiences")
 
 
-def _of(hit: Hit) -> Target:
-    return Target(text=hit.record.text, where=f"{hit.path}:{hit.line}", hit=hit)
+def _of(hit: Hit) -> ForgetTarget:
+    return ForgetTarget(text=hit.record.text, where=f"{hit.path}:{hit.line}", hit=hit)
 
 
-def _by_name(own: Shelf, selector: str, scope: Scope | None) -> Target | None:
+def _by_name(own: HandbookFiles, selector: str, scope: Scope | None) -> ForgetTarget | None:
     """By a handle, an id, a key, or all that it says."""
     try:
-        return _of(find_one(own.desk, selector, scope))
+        return _of(find_one(own.context, selector, scope))
     except NothingFound:
         return _learnt(own, selector) or _prose(own, selector, scope) or _question(own, selector)
 
 
-def _learnt(own: Shelf, name: str) -> Target | None:
+def _learnt(own: HandbookFiles, name: str) -> ForgetTarget | None:
     wanted = normalised(indexed.essence(name))
-    every_one = indexed.learnt(own.desk, own.root)
+    every_one = indexed.learnt(own.context, own.root)
     found = [hit for hit in every_one if hit.id == name] or [
         hit for hit in every_one if wanted and normalised(indexed.essence(hit.record.text)) == wanted
     ]
@@ -173,41 +173,41 @@ def _learnt(own: Shelf, name: str) -> Target | None:
         raise Ambiguous(name, found)
     # A note is a person's file; it has to leave that, whatever repeats it.
     chosen = next((hit for hit in found if "note" in hit.record.tags), found[0])
-    return Target(text=chosen.record.text, where=f"{chosen.path}:{chosen.line}", learnt=chosen)
+    return ForgetTarget(text=chosen.record.text, where=f"{chosen.path}:{chosen.line}", learnt=chosen)
 
 
-def _prose(own: Shelf, name: str, scope: Scope | None) -> Target | None:
+def _prose(own: HandbookFiles, name: str, scope: Scope | None) -> ForgetTarget | None:
     from byheart.journal.purge import prose_handle, prose_lines
 
     wanted = prose_handle(name)
-    for root in own.desk.roots.values():
+    for root in own.context.roots.values():
         if scope is not None and root.scope is not scope:
             continue
         try:
-            lines = prose_lines(own.desk, root)
+            lines = prose_lines(own.context, root)
         except ByheartError:
             continue
         for line in lines:
             if line.id in (name, wanted):
-                return Target(text=line.text.strip(), where=f"{line.place}:{line.line}", prose=(root, line))
+                return ForgetTarget(text=line.text.strip(), where=f"{line.place}:{line.line}", prose=(root, line))
     return None
 
 
-def _question(own: Shelf, name: str) -> Target | None:
+def _question(own: HandbookFiles, name: str) -> ForgetTarget | None:
     wanted = normalised(name)
     for each in inbox.waiting(own):
         if name == each.id or (wanted and wanted in (normalised(each.text), normalised(each.quote))):
-            return Target(text=each.text, where="inbox", question=each)
+            return ForgetTarget(text=each.text, where="inbox", question=each)
     return None
 
 
-def _by_words(own: Shelf, selector: str, scope: Scope | None, shown: Shown) -> Target | None:
+def _by_words(own: HandbookFiles, selector: str, scope: Scope | None, shown: Shown) -> ForgetTarget | None:
     """By the words that a brief or a list shows it in, which need not be those that it is kept in."""
     # What a brief adds to a line is not the line's.
     plain = normalised(_UNVERIFIED.sub("", selector.removeprefix("- ")))
     addresses = {address for text, address in shown(own) if normalised(text) == plain}
     # Recall and list put a key before what it says.
-    documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
+    documents, _ = every(own.context, [scope] if scope else list(own.context.roots), NOTEBOOKS)
     keyed = [hit for each in documents for hit in hits(each) if hit.record.key and plain in _spelled(hit)]
     addresses |= {hit.address for hit in keyed}
     if len(addresses) > 1:
@@ -227,14 +227,14 @@ def _spelled(hit: Hit) -> tuple[str, ...]:
     )
 
 
-def _nothing(own: Shelf, selector: str, scope: Scope | None) -> Target:
-    documents, _ = every(own.desk, [scope] if scope else list(own.desk.roots), NOTEBOOKS)
-    known: Sequence[Hit] = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.desk, own.root)]
+def _nothing(own: HandbookFiles, selector: str, scope: Scope | None) -> ForgetTarget:
+    documents, _ = every(own.context, [scope] if scope else list(own.context.roots), NOTEBOOKS)
+    known: Sequence[Hit] = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.context, own.root)]
     by_id = {hit.id: hit for hit in known}
     alike = difflib.get_close_matches(selector.rpartition("#")[2], by_id, _SHOWN, 0.75)
     near = {name: by_id[name] for name in alike} | {hit.id: hit for hit in ranking.found(selector, known, 2 * _SHOWN)}
     told = "; ".join(
-        f"{hit.address} {own.desk.scanner.redacted(hit.record.text)[:160]!r}" for hit in list(near.values())[:_SHOWN]
+        f"{hit.address} {own.context.scanner.redacted(hit.record.text)[:160]!r}" for hit in list(near.values())[:_SHOWN]
     )
     hint = f". Nearest: {told}" if told else ". byheart list and byheart brief show what there is"
     raise NothingFound(f"no line is named {selector!r}, nothing was changed{hint}")

@@ -14,35 +14,35 @@ from byheart.domain.values import replace
 from byheart.language import opposition
 from byheart.notebooks.exchange import read_foreign
 from byheart.workspace import ledger, tombstones
-from byheart.workspace.context import JOURNAL, NOTEBOOKS, PROFILE, Desk, Opened, every
+from byheart.workspace.context import JOURNAL, NOTEBOOKS, PROFILE, Context, OpenedDocument, every
 
 
-def check(desk: Desk, scopes: Sequence[Scope]) -> list[Finding]:
+def check(context: Context, scopes: Sequence[Scope]) -> list[Finding]:
     """Everything wrong with the files of these scopes; nothing is changed."""
-    documents, findings = every(desk, scopes, NOTEBOOKS)
+    documents, findings = every(context, scopes, NOTEBOOKS)
     for each in documents:
         if each.exists:
-            findings += _about(desk, each)
-    return [replace(each, message=desk.scanner.redacted(each.message)) for each in findings]
+            findings += _about(context, each)
+    return [replace(each, message=context.scanner.redacted(each.message)) for each in findings]
 
 
-def check_file(desk: Desk, place: Place) -> list[Finding]:
+def check_file(context: Context, place: Place) -> list[Finding]:
     """Everything wrong with one file, whatever format it has."""
-    found = read_foreign(desk, place, None)
+    found = read_foreign(context, place, None)
     findings = [
         Finding(rule=each.rule, message=each.message, place=str(place), line=each.line) for each in found.problems
     ]
-    text = desk.files.read(place, desk.journal.file_bytes if place.path.endswith(".md") else None).text or ""
-    findings += _scanned(desk, place, text)
-    if found.format in desk.dialects:
-        findings += _entries(desk, place, desk.dialects[found.format].parse(text), found.format)
-    return [replace(each, message=desk.scanner.redacted(each.message)) for each in findings]
+    text = context.files.read(place, context.journal.file_bytes if place.path.endswith(".md") else None).text or ""
+    findings += _scanned(context, place, text)
+    if found.format in context.dialects:
+        findings += _entries(context, place, context.dialects[found.format].parse(text), found.format)
+    return [replace(each, message=context.scanner.redacted(each.message)) for each in findings]
 
 
-def _about(desk: Desk, each: Opened) -> list[Finding]:
-    found = _scanned(desk, each.place, each.document.text)
-    found += _entries(desk, each.place, each.document, each.dialect.name)
-    salt, stones = desk.salt(), ledger.tombstones(desk)
+def _about(context: Context, each: OpenedDocument) -> list[Finding]:
+    found = _scanned(context, each.place, each.document.text)
+    found += _entries(context, each.place, each.document, each.dialect.name)
+    salt, stones = context.salt(), ledger.tombstones(context)
     for placed in each.document.placed:
         record = placed.record
         stone = tombstones.blocks(stones, salt, record.key, (record.text, spoken(record.value)))
@@ -52,40 +52,40 @@ def _about(desk: Desk, each: Opened) -> list[Finding]:
     return found
 
 
-def _scanned(desk: Desk, place: Place, text: str) -> list[Finding]:
+def _scanned(context: Context, place: Place, text: str) -> list[Finding]:
     return [
         Finding(
             rule=each.rule, message=f"the text {each.message}", place=str(place), line=each.line, column=each.column
         )
-        for each in desk.scanner.findings(text)
+        for each in context.scanner.findings(text)
         if each.severity not in ("command", "weak")
     ]
 
 
-def _entries(desk: Desk, place: Place, document: Document, name: str) -> list[Finding]:
+def _entries(context: Context, place: Place, document: Document, name: str) -> list[Finding]:
     if name == JOURNAL:
         from byheart.journal.scan import about_records
 
-        return about_records(desk, place, document)
+        return about_records(context, place, document)
     found = []
 
     def add(rule: str, line: int, message: str, severity: str = "warning") -> None:
         found.append(Finding(rule=rule, message=message, place=str(place), line=line, severity=severity))
 
-    today = desk.clock().date()
+    today = context.clock().date()
     for placed in document.placed:
         record = placed.record
         name = record.key or "an entry"
         if record.confidence is Confidence.LOW and NEEDS_CONFIRMATION not in record.tags:
             add("untagged-low", placed.line, f"{name} has low confidence but no {NEEDS_CONFIRMATION} tag")
-        if len(record.text) > desk.limits.record_characters:
+        if len(record.text) > context.limits.record_characters:
             add("too-long", placed.line, f"{name} is {len(record.text)} characters long")
         if (
             record.added
-            and (today - record.added).days > desk.limits.stale_days
+            and (today - record.added).days > context.limits.stale_days
             and record.confidence is not Confidence.HIGH
         ):
-            add("stale", placed.line, f"{name} is older than {desk.limits.stale_days} days and was never confirmed")
+            add("stale", placed.line, f"{name} is older than {context.limits.stale_days} days and was never confirmed")
     standing = opposition.standing(document.placed)
     for loser, master in sorted(standing.overruled.items()):
         lines = document.placed[loser].line, document.placed[master].line
@@ -95,15 +95,15 @@ def _entries(desk: Desk, place: Place, document: Document, name: str) -> list[Fi
     return found
 
 
-def _upkeep(desk: Desk, scope: Scope) -> list[Checkup]:
+def _upkeep(context: Context, scope: Scope) -> list[Checkup]:
     """How the journal's upkeep stands, where there is a journal; and settings that defeat each other."""
-    settings, root = desk.journal, desk.roots[scope]
+    settings, root = context.journal, context.roots[scope]
     try:
-        if not desk.files.size(root.documents[JOURNAL]):
+        if not context.files.size(root.documents[JOURNAL]):
             return []
         from byheart.journal.files import state
 
-        known = state(desk, root)
+        known = state(context, root)
     except ByheartError as error:
         return [Checkup(subject=f"{scope.value} upkeep", state="failure", detail=str(error))]
     when = f"last compaction {known.compacted_at:%Y-%m-%d}" if known.compacted_at else "not compacted yet"
@@ -118,14 +118,14 @@ def _upkeep(desk: Desk, scope: Scope) -> list[Checkup]:
     return rows
 
 
-def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
+def doctor(context: Context, machine: Sequence[Checkup]) -> list[Checkup]:
     """The state of every root, after what the machine says about itself."""
     found = list(machine)
-    for scope, root in desk.roots.items():
+    for scope, root in context.roots.items():
         for name, place in root.documents.items():
             subject = f"{scope.value} {place.path.rsplit('/', 1)[-1]}"
             try:
-                documents, problems = every(desk, [scope], [name])
+                documents, problems = every(context, [scope], [name])
             except ByheartError as error:
                 found.append(Checkup(subject=subject, state="failure", detail=str(error)))
                 continue
@@ -136,9 +136,9 @@ def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
             else:
                 count = len(documents[0].document.placed)
                 detail = f"{place}: {count} entr{'y' if count == 1 else 'ies'}"
-                issues = check(desk, [scope]) if name == PROFILE else problems
+                issues = check(context, [scope]) if name == PROFILE else problems
                 mine = [each for each in issues if each.place == str(place)]
-                size, warn = len(documents[0].document.text), desk.journal.memory_size_warn_chars
+                size, warn = len(documents[0].document.text), context.journal.memory_size_warn_chars
                 large = name == JOURNAL and bool(warn) and size > warn
                 state = "warning" if mine or large else "ok"
                 if large:
@@ -152,8 +152,8 @@ def doctor(desk: Desk, machine: Sequence[Checkup]) -> list[Checkup]:
                         detail=detail + (f", {len(mine)} findings (byheart check)" if mine else ""),
                     )
                 )
-        found += _upkeep(desk, scope)
-        entries = ledger.entries(desk, root)
+        found += _upkeep(context, scope)
+        entries = ledger.entries(context, root)
         found.append(
             Checkup(
                 subject=f"{scope.value} history",

@@ -16,7 +16,7 @@ from byheart.notebooks.merge import Decision
 from byheart.text.jsonspans import unescaped
 from byheart.text.slugs import content_digest
 from byheart.workspace import ledger
-from byheart.workspace.context import Desk, vouched
+from byheart.workspace.context import Context, vouched
 
 # A person who keeps saving while we write wins a few rounds; then we say so instead of spinning.
 _ROUNDS = 12
@@ -37,7 +37,7 @@ class Committed:
 
 
 def commit(
-    desk: Desk,
+    context: Context,
     root: Root,
     name: str,
     decide: Callable[[Document], Decision],
@@ -52,17 +52,17 @@ def commit(
     `before` runs once the new text is known to be sound, and before it is written. A private change is logged without any
     text, so it cannot be undone.
     """
-    with desk.files.locked(root):
+    with context.files.locked(root):
         for _ in range(_ROUNDS):
             try:
-                return _attempt(desk, root, name, decide, handle, before, create=create, private=private)
+                return _attempt(context, root, name, decide, handle, before, create=create, private=private)
             except Conflict as conflict:
                 last = conflict
         raise Conflict(f"{last}; it kept changing, try again in a moment")
 
 
 def _attempt(
-    desk: Desk,
+    context: Context,
     root: Root,
     name: str,
     decide: Callable[[Document], Decision],
@@ -72,35 +72,35 @@ def _attempt(
     create: bool,
     private: bool,
 ) -> Committed:
-    dialect, place = desk.dialects[name], root.documents[name]
-    snapshot = desk.files.read(place, desk.most_bytes(name))
+    dialect, place = context.dialects[name], root.documents[name]
+    snapshot = context.files.read(place, context.most_bytes(name))
     rival = root.rivals.get(name)
-    if snapshot.text is None and rival is not None and _has_moved(desk, rival):
+    if snapshot.text is None and rival is not None and _has_moved(context, rival):
         # A new one here would stand beside the one that everybody else writes to by now.
         raise Conflict(f"the notebook has moved to {rival} in between")
-    _refuse_strange(desk, place, snapshot)
+    _refuse_strange(context, place, snapshot)
     document, recovered = usable(dialect, place, snapshot)
     decision = decide(document)
     created = snapshot.text is None
     if not (decision.changes or recovered or (create and created)):
         return Committed(id="", decision=decision, document=document, written=False)
-    splices = dialect.plan(document, decision.changes, desk.clock().date())
+    splices = dialect.plan(document, decision.changes, context.clock().date())
     text = spliced(document.text, splices)
     after = dialect.reparse(document, text, min((each.start for each in splices), default=0))
     verify(place, document, after, decision.changes)
     backup = None
     # The recovered file itself holds all old content, so a secret in it is not copied to a second place.
-    if recovered and snapshot.text is not None and not desk.scanner.secrets(snapshot.text):
-        backup = ledger.back_up(desk, root, place, snapshot.text)
+    if recovered and snapshot.text is not None and not context.scanner.secrets(snapshot.text):
+        backup = ledger.back_up(context, root, place, snapshot.text)
     before()
-    _put(desk, place, snapshot, text)
-    vouch(desk, place, name, document, after)
+    _put(context, place, snapshot, text)
+    vouch(context, place, name, document, after)
     pieces, turns = None, None
     if not private and not recovered:
-        pieces, turns = _account(desk, document.text, splices, decision.changes)
-    entry = ledger.Entry(
-        id=desk.token(),
-        at=desk.clock().isoformat(timespec="microseconds"),
+        pieces, turns = _account(context, document.text, splices, decision.changes)
+    entry = ledger.StoredChange(
+        id=context.token(),
+        at=context.clock().isoformat(timespec="microseconds"),
         action="recovered" if recovered and not decision.changes else decision.action,
         dialect=name,
         base=place.base,
@@ -122,30 +122,30 @@ def _attempt(
         recovered=recovered and not created,
         created=created,
         undoable=entry.undoable,
-        notes=_logged(desk, root, entry),
+        notes=_logged(context, root, entry),
     )
 
 
-def _has_moved(desk: Desk, rival: Place) -> bool:
+def _has_moved(context: Context, rival: Place) -> bool:
     """Whether the user moved the notebook into the repository while we waited for the lock. One that a pull brought is not
     theirs, and takes nobody's place."""
-    if desk.files.read(rival).text is None:
+    if context.files.read(rival).text is None:
         return False
-    desk.trust.renew()
-    return desk.trust.allows(rival)
+    context.trust.renew()
+    return context.trust.allows(rival)
 
 
-def _refuse_strange(desk: Desk, place: Place, snapshot: Snapshot) -> None:
+def _refuse_strange(context: Context, place: Place, snapshot: Snapshot) -> None:
     """Refuse to write into a repository's file that the user has not made and does not trust."""
-    if snapshot.text is not None and not desk.trust.allows(place):
+    if snapshot.text is not None and not context.trust.allows(place):
         raise Conflict(f"{place} came with the repository; look at it, then run: byheart trust")
 
 
-def vouch(desk: Desk, place: Place, name: str, before: Document, after: Document) -> None:
+def vouch(context: Context, place: Place, name: str, before: Document, after: Document) -> None:
     """Whatever byheart writes into a repository is the user's."""
-    if desk.trust.covers(place):
+    if context.trust.covers(place):
         known = set(vouched(name, before))
-        desk.trust.vouch(text for text in vouched(name, after) if text not in known)
+        context.trust.vouch(text for text in vouched(name, after) if text not in known)
 
 
 def usable(dialect: Dialect, place: Place, snapshot: Snapshot) -> tuple[Document, bool]:
@@ -193,21 +193,21 @@ def as_meant(found: Record, wanted: Record) -> bool:
     )  # fmt: skip
 
 
-def _put(desk: Desk, place: Place, snapshot: Snapshot, text: str) -> None:
+def _put(context: Context, place: Place, snapshot: Snapshot, text: str) -> None:
     old = snapshot.text
     if old and text.startswith(old) and text != old:
         # Only the end differs: one append leaves every earlier byte alone.
-        desk.files.append(place, text[len(old) :], snapshot.digest)
+        context.files.append(place, text[len(old) :], snapshot.digest)
     else:
-        desk.files.write(place, text, snapshot.digest)
+        context.files.write(place, text, snapshot.digest)
 
 
 def _account(
-    desk: Desk, text: str, splices: list[Splice], changes: Sequence[Change]
-) -> tuple[list[ledger.Piece] | None, list[ledger.Turn] | None]:
+    context: Context, text: str, splices: list[Splice], changes: Sequence[Change]
+) -> tuple[list[ledger.LoggedSplice] | None, list[ledger.RecordChange] | None]:
     """What undo needs, or nothing: a person may have typed a secret, and a copy in the log would outlive the original."""
     ordered = sorted(splices, key=lambda each: (each.start, each.end))
-    pieces: list[ledger.Piece] = [
+    pieces: list[ledger.LoggedSplice] = [
         {"at": each.start, "old": text[each.start : each.end], "new": each.text} for each in ordered
     ]
     turns = [_turn(change) for change in changes if not isinstance(change, Setting)]
@@ -215,11 +215,11 @@ def _account(
     spoken = [f"{side.get('key')} = {side.get('text')}" for side in sides]
     everything = "\n".join([*(piece["old"] for piece in pieces), *spoken, *(json.dumps(side) for side in sides)])
     plain = unescaped(everything)
-    secret = desk.scanner.secrets(everything) or (plain != everything and desk.scanner.secrets(plain))
+    secret = context.scanner.secrets(everything) or (plain != everything and context.scanner.secrets(plain))
     return (None, None) if secret else (pieces, turns)
 
 
-def _turn(change: Change) -> ledger.Turn:
+def _turn(change: Change) -> ledger.RecordChange:
     match change:
         case Add():
             return {"was": None, "now": ledger.as_fields(change.record)}
@@ -231,10 +231,10 @@ def _turn(change: Change) -> ledger.Turn:
             return {"was": None, "now": None}
 
 
-def _logged(desk: Desk, root: Root, entry: ledger.Entry) -> tuple[str, ...]:
+def _logged(context: Context, root: Root, entry: ledger.StoredChange) -> tuple[str, ...]:
     """Log a change that has been made. It stands whether or not the log can be written; then that is said."""
     try:
-        ledger.record(desk, root, entry)
+        ledger.record(context, root, entry)
     except ByheartError as error:
         return (f"it is stored, but the log could not be written: {error}",)
     return ()

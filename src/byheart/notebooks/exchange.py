@@ -20,19 +20,19 @@ from byheart.journal.importing import import_records
 from byheart.notebooks.remember import forgotten_on, lost, remember
 from byheart.notebooks.request import prepared
 from byheart.workspace import foreign, ledger
-from byheart.workspace.context import JOURNAL, NOTEBOOKS, RULES, Desk, every
+from byheart.workspace.context import JOURNAL, NOTEBOOKS, RULES, Context, every
 from byheart.workspace.foreign import Foreign
 
 
-def read_foreign(desk: Desk, place: Place, fmt: str | None) -> Foreign:
+def read_foreign(context: Context, place: Place, fmt: str | None) -> Foreign:
     """The records of a file in any format we know. Raises BadInput where it does not exist or has none of them."""
-    text = desk.files.read(place, desk.journal.file_bytes if place.path.endswith(".md") else None).text
+    text = context.files.read(place, context.journal.file_bytes if place.path.endswith(".md") else None).text
     if text is None:
         raise BadInput(f"{place} does not exist; name a file to read")
-    return parse_foreign(desk, str(place), text, fmt)
+    return parse_foreign(context, str(place), text, fmt)
 
 
-def parse_foreign(desk: Desk, name: str, text: str, fmt: str | None) -> Foreign:
+def parse_foreign(context: Context, name: str, text: str, fmt: str | None) -> Foreign:
     """The records of a text in any format we know."""
     kind = fmt or foreign.detect(name, text)
     match kind:
@@ -42,7 +42,7 @@ def parse_foreign(desk: Desk, name: str, text: str, fmt: str | None) -> Foreign:
             return foreign.sentences(text)
         case "json":
             return _exported(name, text)
-    document = desk.dialects[kind].parse(text)
+    document = context.dialects[kind].parse(text)
     records = tuple((each.line, each.record) for each in document.placed)
     return Foreign(
         format=kind,
@@ -64,9 +64,9 @@ def _exported(name: str, text: str) -> Foreign:
     return Foreign(format="json", records=records, problems=())
 
 
-def _findings(desk: Desk, place: Place, found: Foreign) -> list[Finding]:
+def _findings(context: Context, place: Place, found: Foreign) -> list[Finding]:
     return [
-        Finding(rule=each.rule, message=desk.scanner.redacted(each.message), place=str(place), line=each.line)
+        Finding(rule=each.rule, message=context.scanner.redacted(each.message), place=str(place), line=each.line)
         for each in found.problems
     ]
 
@@ -76,15 +76,15 @@ def _no_constant(name: str) -> None:
 
 
 def import_(
-    desk: Desk, place: Place, fmt: str | None, *, to: str | None, scope: Scope, dry_run: bool, forgotten_too: bool
+    context: Context, place: Place, fmt: str | None, *, to: str | None, scope: Scope, dry_run: bool, forgotten_too: bool
 ) -> Imported:
     """Store every record of a file that may be stored; the others are named with the reason. A dry run stores nothing."""
-    found = read_foreign(desk, place, fmt)
+    found = read_foreign(context, place, fmt)
     noted = Imported(receipts=(), skipped=())
     journal = found.records if to == JOURNAL else tuple(row for row in found.records if row[1].origin and to is None)
     if journal:
         noted = import_records(
-            desk, journal, _extras(desk, place, found), scope, dry_run=dry_run, forgotten_too=forgotten_too
+            context, journal, _extras(context, place, found), scope, dry_run=dry_run, forgotten_too=forgotten_too
         )
     receipts, skipped, passed = list(noted.receipts), list(noted.skipped), noted.passed
     taken = {line for line, _ in journal}
@@ -97,29 +97,29 @@ def import_(
         name = to or (RULES if record.triple is not None and found.format != "sentences" else None)
         request = _request(record, name, scope, verbatim=found.format != "sentences")
         try:
-            day = None if forgotten_too else forgotten_on(desk, found.deletions, record.key, (record.text,))
+            day = None if forgotten_too else forgotten_on(context, found.deletions, record.key, (record.text,))
             if day is not None:
                 raise Refused(f"it was forgotten on {day}; --include-forgotten brings it back")
-            prepared(desk, request)
+            prepared(context, request)
             passed += 1
             if not dry_run:
-                receipts.append(remember(desk, request))
+                receipts.append(remember(context, request))
         except ByheartError as error:
             if error.exit_code not in (2, 3):
                 raise
-            skipped.append((line, desk.scanner.redacted(str(error))))
-    problems = (*_findings(desk, place, found), *noted.problems)
+            skipped.append((line, context.scanner.redacted(str(error))))
+    problems = (*_findings(context, place, found), *noted.problems)
     if not found.records and not problems:
         raise NothingFound(f"{place} holds no memories")
     return Imported(receipts=tuple(receipts), skipped=tuple(sorted(skipped)), problems=problems, passed=passed)
 
 
-def _extras(desk: Desk, place: Place, found: Foreign) -> dict[int, dict[str, object]]:
+def _extras(context: Context, place: Place, found: Foreign) -> dict[int, dict[str, object]]:
     """The whole JSON of each journal line, so that fields we do not know come along."""
     if found.format != JOURNAL:
         return {}
-    text = desk.files.read(place, desk.journal.file_bytes).text or ""
-    document = desk.dialects[JOURNAL].parse(text)
+    text = context.files.read(place, context.journal.file_bytes).text or ""
+    document = context.dialects[JOURNAL].parse(text)
     return {each.line: json.loads(text[each.start : each.end].removeprefix("- ")) for each in document.placed}
 
 
@@ -150,10 +150,10 @@ def _signal(record: Record) -> Signal:
     return Signal.REPEATED if "repeat" in said else Signal.EXPLICIT
 
 
-def convert(desk: Desk, place: Place, fmt: str | None, target: str, *, with_secret: bool = False) -> Conversion:
+def convert(context: Context, place: Place, fmt: str | None, target: str, *, with_secret: bool = False) -> Conversion:
     """A file's records as a text in another format; nothing is written."""
-    found = read_foreign(desk, place, fmt)
-    problems = _findings(desk, place, found)
+    found = read_foreign(context, place, fmt)
+    problems = _findings(context, place, found)
     kept = _unlabelled([record for _, record in found.records], problems, with_secret=with_secret)
     if not found.records:
         raise (
@@ -161,7 +161,7 @@ def convert(desk: Desk, place: Place, fmt: str | None, target: str, *, with_secr
             if problems
             else NothingFound(f"{place} holds no memories")
         )
-    done = _converted(desk, kept, target, problems)
+    done = _converted(context, kept, target, problems)
     extra = []
     if found.settings != Settings():
         extra.append(("the file", ("settings",)))
@@ -170,15 +170,15 @@ def convert(desk: Desk, place: Place, fmt: str | None, target: str, *, with_secr
     return replace(done, lost=(*done.lost, *extra))
 
 
-def export(desk: Desk, scopes: Sequence[Scope], target: str, *, with_secret: bool = False) -> Conversion:
+def export(context: Context, scopes: Sequence[Scope], target: str, *, with_secret: bool = False) -> Conversion:
     """All records of these scopes as one text; those labelled secret only where that is asked for."""
-    documents, problems = every(desk, scopes, NOTEBOOKS)
+    documents, problems = every(context, scopes, NOTEBOOKS)
     # What others committed is in their repository already.
     records = [placed.record for each in documents for placed in each.own]
     records = _unlabelled(records, problems, with_secret=with_secret)
     if not records:
         raise NothingFound("there are no memories to export")
-    return _converted(desk, records, target, problems)
+    return _converted(context, records, target, problems)
 
 
 def _unlabelled(records: list[Record], problems: list[Finding], *, with_secret: bool) -> list[Record]:
@@ -191,7 +191,7 @@ def _unlabelled(records: list[Record], problems: list[Finding], *, with_secret: 
     return [record for record in records if not record.is_secret]
 
 
-def _converted(desk: Desk, records: list[Record], target: str, problems: list[Finding]) -> Conversion:
+def _converted(context: Context, records: list[Record], target: str, problems: list[Finding]) -> Conversion:
     kept: list[Record] = []
     for number, record in enumerate(records, start=1):
         parts = [
@@ -204,7 +204,7 @@ def _converted(desk: Desk, records: list[Record], target: str, problems: list[Fi
         if record.origin is not None:
             parts += [record.origin.id, record.origin.session, record.origin.category, record.origin.channel]
         parts += [f"{record.key or ''} = {part}" for part in parts]
-        findings = desk.scanner.secrets("\n".join(parts))
+        findings = context.scanner.secrets("\n".join(parts))
         if findings:
             message = f"memory {number} is left out: it {findings[0].message}"
             problems.append(Finding(rule=findings[0].rule, message=message))
@@ -214,8 +214,8 @@ def _converted(desk: Desk, records: list[Record], target: str, problems: list[Fi
         rows = [ledger.as_fields(record) for record in kept]
         text = json.dumps({"byheart": 1, "records": rows}, ensure_ascii=False, indent=2) + "\n"
         return Conversion(text=text, records=len(kept), lost=(), problems=tuple(problems))
-    dialect = desk.dialects[target]
-    text, losses = _spelled(dialect, kept, desk.clock().date())
+    dialect = context.dialects[target]
+    text, losses = _spelled(dialect, kept, context.clock().date())
     return Conversion(text=text, records=len(kept), lost=losses, problems=tuple(problems))
 
 

@@ -17,7 +17,7 @@ from byheart.notebooks.commit import commit
 from byheart.notebooks.merge import Decision
 from byheart.text.jsonspans import unescaped
 from byheart.workspace import ledger, tombstones
-from byheart.workspace.context import JOURNAL, NOTEBOOKS, RULES, Desk, Opened, cleaned, every
+from byheart.workspace.context import JOURNAL, NOTEBOOKS, RULES, Context, OpenedDocument, cleaned, every
 
 REMOVE, TAG = "remove", "tag"
 Propose = Callable[[str, str, Placed, str], "Proposal"]
@@ -44,24 +44,24 @@ class Proposal:
         return f"{self.rule}|{self.path}|{self.record!r}"
 
 
-def proposals(desk: Desk, scopes: Sequence[Scope]) -> tuple[list[Proposal], list[Finding]]:
+def proposals(context: Context, scopes: Sequence[Scope]) -> tuple[list[Proposal], list[Finding]]:
     """The edits that would settle what `check` finds, in file order, and the files that could not be read."""
-    documents, problems = every(desk, scopes, NOTEBOOKS)
-    found = [proposal for each in documents if each.exists for proposal in _for(desk, each)]
+    documents, problems = every(context, scopes, NOTEBOOKS)
+    found = [proposal for each in documents if each.exists for proposal in _for(context, each)]
     # One edit for each record: a duplicate that is stale as well is removed once.
     first = {f"{each.path}|{each.line}": each for each in reversed(found)}
     chosen = sorted(first.values(), key=lambda each: (each.path, each.line))
     return chosen, [each for each in problems if each.rule == "unreadable"]
 
 
-def _for(desk: Desk, each: Opened) -> Iterator[Proposal]:
+def _for(context: Context, each: OpenedDocument) -> Iterator[Proposal]:
     placed = each.document.placed
 
     def propose(rule: str, action: str, at: Placed, because: str) -> Proposal:
         raw = each.document.text[at.start : at.end]
-        if desk.scanner.secrets(raw) or desk.scanner.secrets(unescaped(raw)):
+        if context.scanner.secrets(raw) or context.scanner.secrets(unescaped(raw)):
             because += "; it holds a secret, so no copy is kept and the edit cannot be undone"
-        text = "(labelled secret)" if at.record.is_secret else cleaned(desk, at.record).text
+        text = "(labelled secret)" if at.record.is_secret else cleaned(context, at.record).text
         return Proposal(
             rule=rule,
             action=action,
@@ -74,14 +74,14 @@ def _for(desk: Desk, each: Opened) -> Iterator[Proposal]:
             record=at.record,
         )
 
-    salt, stones = desk.salt(), ledger.tombstones(desk)
+    salt, stones = context.salt(), ledger.tombstones(context)
     if stones:
         for at in placed:
             stone = tombstones.blocks(stones, salt, at.record.key, (at.record.text, spoken(at.record.value)))
             if stone is not None and (at.record.added is None or at.record.added.isoformat() < stone.removed):
                 yield propose("forgotten", REMOVE, at, f"it was forgotten on {stone.removed}")
     if each.dialect.name == JOURNAL:
-        yield from _journal(desk, placed, propose)
+        yield from _journal(context, placed, propose)
     elif each.dialect.name == RULES:
         yield from _rules(each.document, propose)
     else:
@@ -90,9 +90,9 @@ def _for(desk: Desk, each: Opened) -> Iterator[Proposal]:
                 yield propose("untagged-low", TAG, at, f"low confidence needs the tag {NEEDS_CONFIRMATION}")
 
 
-def _journal(desk: Desk, placed: Sequence[Placed], propose: Propose) -> Iterator[Proposal]:
-    days = desk.journal.stale_days
-    for trouble in integrity.troubles(placed, desk.clock(), days):
+def _journal(context: Context, placed: Sequence[Placed], propose: Propose) -> Iterator[Proposal]:
+    days = context.journal.stale_days
+    for trouble in integrity.troubles(placed, context.clock(), days):
         at = placed[trouble.at]
         other = placed[trouble.other] if trouble.other is not None else None
         if trouble.rule == integrity.CONTRADICTION and other is not None:
@@ -118,9 +118,9 @@ def _rules(document: Document, propose: Propose) -> Iterator[Proposal]:
         yield propose("overruled", REMOVE, placed[loser], f"line {placed[master].line} opposes and overrules it")
 
 
-def apply(desk: Desk, proposal: Proposal) -> Receipt:
+def apply(context: Context, proposal: Proposal) -> Receipt:
     """Make one proposed edit. Raises NothingFound when the record has changed since."""
-    root = desk.roots[proposal.scope]
+    root = context.roots[proposal.scope]
     leaving: list[str] = []
     archived: set[str] = set()
     failures: list[str] = []
@@ -130,10 +130,10 @@ def apply(desk: Desk, proposal: Proposal) -> Receipt:
             return
         from byheart.journal import files, purge, window
 
-        if not files.holds_secret(desk, leaving):
-            window.archive(desk, files.shelf_of(desk, root), leaving, archived)
+        if not files.holds_secret(context, leaving):
+            window.archive(context, files.journal_files(context, root), leaving, archived)
         # Else the next session would still be told it, from the day's log.
-        failures[:] = purge.unlog(desk, root, proposal.record)
+        failures[:] = purge.unlog(context, root, proposal.record)
 
     def decide(document: Document) -> Decision:
         same = [each for each in document.placed if each.record == proposal.record]
@@ -148,7 +148,7 @@ def apply(desk: Desk, proposal: Proposal) -> Receipt:
             change = Replace(old=at, new=record)
         return Decision(changes=(change,), action="fixed", record=record)
 
-    done = commit(desk, root, proposal.dialect, decide, before=archive)
+    done = commit(context, root, proposal.dialect, decide, before=archive)
     return Receipt(
         id=done.id,
         action="fixed",

@@ -13,28 +13,28 @@ from byheart.notebooks.commit import commit
 from byheart.notebooks.merge import Decision
 from byheart.text.similarity import normalised
 from byheart.workspace import ledger, tombstones
-from byheart.workspace.context import JOURNAL, NOTEBOOKS, Desk, every, find_one, handle_of, hits, holder, opened
+from byheart.workspace.context import JOURNAL, NOTEBOOKS, Context, every, find_one, handle_of, hits, holder, opened
 from byheart.workspace.tombstones import Tombstone
 
 CANNOT_UNDO = "forgetting cannot be undone: the text also leaves the log and the backups"
 
 
-def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt:
+def forget(context: Context, selector: str, scope: Scope | None, reason: str) -> Receipt:
     """Remove exactly one record. Raises Ambiguous or NothingFound, and then nothing is changed."""
-    findings = [each for each in desk.scanner.findings(reason) if each.severity not in ("command", "weak")]
+    findings = [each for each in context.scanner.findings(reason) if each.severity not in ("command", "weak")]
     if findings:
         raise Unsafe(findings, "the reason")
     try:
-        hit = find_one(desk, selector, scope)
+        hit = find_one(context, selector, scope)
     except NothingFound:
-        _refuse_unread(desk, scope)
-        past = _elsewhere(desk, selector, scope, reason)
+        _refuse_unread(context, scope)
+        past = _elsewhere(context, selector, scope, reason)
         if past is None:
             raise
         return past
-    root = holder(desk, hit)
+    root = holder(context, hit)
     texts = _texts(hit.record)
-    stone = _stone(desk, hit.record, reason)
+    stone = _stone(context, hit.record, reason)
     copies, buried = 0, False
     uncleared: list[str] = []
 
@@ -42,15 +42,15 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         nonlocal copies, buried
         # Tombstone first, copies next, the record last: a crash in between leaves nothing that could bring it back.
         if not buried:
-            ledger.bury(desk, root, stone)
+            ledger.bury(context, root, stone)
             buried = True
-        copies += ledger.scrub(desk, root, hit.id, texts)
+        copies += ledger.scrub(context, root, hit.id, texts)
         if hit.dialect == JOURNAL:
             from byheart.journal.purge import purge
 
-            count, uncleared[:] = purge(desk, root, hit.record)
+            count, uncleared[:] = purge(context, root, hit.record)
             copies += count
-        count, kept = _lived_through(desk, hit.record, texts, hit.id)
+        count, kept = _lived_through(context, hit.record, texts, hit.id)
         copies += count
         uncleared.extend(kept)
 
@@ -58,11 +58,11 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
         drop = Drop(old=_still_there(document, hit), reason=reason, named=stone.key is not None)
         return Decision(changes=(drop,), action="forgotten", record=Record(text=""))
 
-    done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
-    elsewhere, failures = _scrubbed_elsewhere(desk, root, hit, texts)
+    done = commit(context, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
+    elsewhere, failures = _scrubbed_elsewhere(context, root, hit, texts)
     copies += elsewhere
     notes = [f"removed from {copies} other places as well"] if copies else []
-    notes += [*done.notes, *uncleared, *failures, *_remaining(desk, texts), *_in_journals(desk, texts)]
+    notes += [*done.notes, *uncleared, *failures, *_remaining(context, texts), *_in_journals(context, texts)]
     return Receipt(
         id=done.id,
         action="forgotten",
@@ -76,9 +76,9 @@ def forget(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Recei
     )
 
 
-def _refuse_unread(desk: Desk, scope: Scope | None) -> None:
+def _refuse_unread(context: Context, scope: Scope | None) -> None:
     """Refuse to say that something is gone while a notebook that may hold it cannot be read."""
-    _, problems = every(desk, [scope] if scope else list(desk.roots), NOTEBOOKS)
+    _, problems = every(context, [scope] if scope else list(context.roots), NOTEBOOKS)
     for each in problems:
         if each.rule == "unreadable":
             raise Unreadable(
@@ -88,21 +88,21 @@ def _refuse_unread(desk: Desk, scope: Scope | None) -> None:
             )
 
 
-def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
+def _elsewhere(context: Context, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
     """Forget what the notebooks no longer hold, but the journal's logs, archive or summaries, or the history, still do."""
     from byheart.journal.purge import find, purge
 
-    for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
-        record = find(desk, root, selector)
+    for root in [context.roots[scope]] if scope else list(context.roots.values()):
+        record = find(context, root, selector)
         if record is None:
             continue
         texts = _texts(record)
         handle = handle_of(root.scope, JOURNAL, record.origin.id if record.origin else None, record.text)
-        with desk.files.locked(root):
-            ledger.bury(desk, root, _stone(desk, record, reason))
-            count, failures = purge(desk, root, record)
-            count += ledger.scrub(desk, root, handle, texts)
-            gone, kept = _lived_through(desk, record, texts, handle)
+        with context.files.locked(root):
+            ledger.bury(context, root, _stone(context, record, reason))
+            count, failures = purge(context, root, record)
+            count += ledger.scrub(context, root, handle, texts)
+            gone, kept = _lived_through(context, record, texts, handle)
         count, failures = count + gone, [*failures, *kept]
         notes = [f"it no longer stood in MEMORY.md; removed from {count} other places", *failures]
         return Receipt(
@@ -113,27 +113,27 @@ def _elsewhere(desk: Desk, selector: str, scope: Scope | None, reason: str) -> R
             path=str(root.documents[JOURNAL]),
             record=None,
             handle=handle,
-            notes=(*notes, *_remaining(desk, texts), *_in_journals(desk, texts), CANNOT_UNDO),
+            notes=(*notes, *_remaining(context, texts), *_in_journals(context, texts), CANNOT_UNDO),
         )
-    return _only_in_log(desk, selector, scope, reason)
+    return _only_in_log(context, selector, scope, reason)
 
 
-def _scrubbed_elsewhere(desk: Desk, root: Root, hit: Hit, texts: list[str]) -> tuple[int, list[str]]:
+def _scrubbed_elsewhere(context: Context, root: Root, hit: Hit, texts: list[str]) -> tuple[int, list[str]]:
     """Clear the other scopes' histories, which may repeat the text as a thing undone; one lock at a time."""
     count, failures = 0, []
-    for other in desk.roots.values():
+    for other in context.roots.values():
         try:
-            if other is not root and desk.files.read(other.own(ledger.LOG)).text is not None:
-                with desk.files.locked(other):
-                    count += ledger.scrub(desk, other, hit.id, texts)
+            if other is not root and context.files.read(other.own(ledger.LOG)).text is not None:
+                with context.files.locked(other):
+                    count += ledger.scrub(context, other, hit.id, texts)
         except ByheartError as error:
             # The record itself is gone; that must not be reported as a failure.
             failures.append(f"the {other.scope.value} history could not be cleared: {error}")
     return count, failures
 
 
-def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
-    salt = desk.salt()
+def _stone(context: Context, record: Record, reason: str) -> Tombstone:
+    salt = context.salt()
     chosen = record.triple is None and record.key is not None
     if record.key is not None and wording.is_derived(record.key, record.text, record.value):
         chosen = False
@@ -141,23 +141,23 @@ def _stone(desk: Desk, record: Record, reason: str) -> Tombstone:
         key=record.key if chosen else None,
         key_digest=tombstones.digest(salt, record.key) if record.key else None,
         digest=tombstones.digest(salt, record.text),
-        removed=desk.clock().date().isoformat(),
+        removed=context.clock().date().isoformat(),
         reason=reason,
         length=len(normalised(record.text)),
     )
 
 
-def _only_in_log(desk: Desk, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
+def _only_in_log(context: Context, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
     """Forget what the files no longer hold but the log still does: something undone, or replaced."""
-    for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
-        with desk.files.locked(root):
-            for entry in ledger.entries(desk, root):
+    for root in [context.roots[scope]] if scope else list(context.roots.values()):
+        with context.files.locked(root):
+            for entry in ledger.entries(context, root):
                 sides = [side for turn in entry.turns or [] for side in (turn["was"], turn["now"]) if side]
                 for record in (ledger.from_fields(side) for side in sides):
                     if selector not in (entry.handle, record.key) and normalised(selector) != normalised(record.text):
                         continue
-                    ledger.bury(desk, root, _stone(desk, record, reason))
-                    count = ledger.scrub(desk, root, entry.handle or "", _texts(record))
+                    ledger.bury(context, root, _stone(context, record, reason))
+                    count = ledger.scrub(context, root, entry.handle or "", _texts(record))
                     return Receipt(
                         id="",
                         action="forgotten",
@@ -171,15 +171,15 @@ def _only_in_log(desk: Desk, selector: str, scope: Scope | None, reason: str) ->
     return None
 
 
-def _lived_through(desk: Desk, record: Record, texts: list[str], handle: str) -> tuple[int, list[str]]:
+def _lived_through(context: Context, record: Record, texts: list[str], handle: str) -> tuple[int, list[str]]:
     """Take it out of the stores of experiences, where there are any."""
-    from byheart.journal.files import shelf_of
+    from byheart.journal.files import journal_files
 
-    if not any(desk.files.size(shelf_of(desk, root).experiences) for root in desk.roots.values()):
+    if not any(context.files.size(journal_files(context, root).experiences) for root in context.roots.values()):
         return 0, []
     from byheart.journal.experiences import forgotten
 
-    return forgotten(desk, texts, {handle, record.origin.id if record.origin else ""} - {""})
+    return forgotten(context, texts, {handle, record.origin.id if record.origin else ""} - {""})
 
 
 def _still_there(document: Document, hit: Hit) -> Placed:
@@ -198,29 +198,29 @@ def _texts(record: Record) -> list[str]:
     )
 
 
-def _in_journals(desk: Desk, texts: list[str]) -> list[str]:
+def _in_journals(context: Context, texts: list[str]) -> list[str]:
     """Where the text still stands in the journals' other files; nothing is looked for where there is no journal."""
-    if not any(desk.files.size(root.documents[JOURNAL]) for root in desk.roots.values()):
+    if not any(context.files.size(root.documents[JOURNAL]) for root in context.roots.values()):
         return []
     from byheart.journal.purge import remaining
 
-    return remaining(desk, texts)
+    return remaining(context, texts)
 
 
-def _remaining(desk: Desk, texts: list[str]) -> list[str]:
+def _remaining(context: Context, texts: list[str]) -> list[str]:
     """Where the text still stands: in prose around the block, or in another record. Said, not changed."""
     notes = []
     # A word as short as "yes" stands everywhere and tells nobody anything.
     texts = [text for text in texts if len(text) >= 6]
-    for root in desk.roots.values():
+    for root in context.roots.values():
         for name in root.documents:
             try:
-                text = desk.files.read(root.documents[name], desk.most_bytes(name)).text
+                text = context.files.read(root.documents[name], context.most_bytes(name)).text
             except ByheartError:
                 continue
             if text is None or not any(needle in text for needle in texts):
                 continue
-            each = opened(desk, root, name)
+            each = opened(context, root, name)
             others = [other.id for other in hits(each) if any(needle in other.record.text for needle in texts)]
             if others:
                 notes.append(f"{each.place} still has it in {', '.join(others)}")

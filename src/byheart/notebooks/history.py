@@ -13,45 +13,45 @@ from byheart.notebooks.commit import as_meant, verify, vouch
 from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest
 from byheart.workspace import ledger
-from byheart.workspace.context import JOURNAL, PROFILE, Desk
-from byheart.workspace.ledger import Entry
+from byheart.workspace.context import JOURNAL, PROFILE, Context
+from byheart.workspace.ledger import StoredChange
 
 
-def log(desk: Desk, scope: Scope, most: int) -> list[LogEntry]:
+def log(context: Context, scope: Scope, most: int) -> list[LogEntry]:
     """The newest changes first."""
-    root = desk.roots[scope]
-    return ledger.shown(ledger.entries(desk, root), set(desk.files.names(root.own(ledger.BACKUP))))[:most]
+    root = context.roots[scope]
+    return ledger.shown(ledger.entries(context, root), set(context.files.names(root.own(ledger.BACKUP))))[:most]
 
 
-def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
+def undo(context: Context, receipt: str | None, scope: Scope | None) -> Receipt:
     """Take back one change: the named one, or the last. Raises NotUndoable, Conflict or NothingFound."""
-    root, found, entry = _wanted(desk, receipt, scope)
+    root, found, entry = _wanted(context, receipt, scope)
     _refuse(root, found, entry)
-    with desk.files.locked(root):
-        snapshot = desk.files.read(entry.place, desk.most_bytes(entry.dialect))
+    with context.files.locked(root):
+        snapshot = context.files.read(entry.place, context.most_bytes(entry.dialect))
         exact = bool(entry.after) and snapshot.digest == entry.after
         notes: list[str] = []
         if exact and not entry.before:
-            desk.files.remove(entry.place, snapshot.digest)
+            context.files.remove(entry.place, snapshot.digest)
             after = ""
         else:
             if exact:
-                text = _restored(desk, root, entry, snapshot.text or "")
+                text = _restored(context, root, entry, snapshot.text or "")
             else:
-                text = _inverted(desk, root, entry, snapshot.text)
-            after = desk.files.write(entry.place, text, snapshot.digest).digest
-            if desk.trust.covers(entry.place):
-                dialect = desk.dialects[entry.dialect]
+                text = _inverted(context, root, entry, snapshot.text)
+            after = context.files.write(entry.place, text, snapshot.digest).digest
+            if context.trust.covers(entry.place):
+                dialect = context.dialects[entry.dialect]
                 vouch(
-                    desk,
+                    context,
                     entry.place,
                     entry.dialect,
                     dialect.parse(snapshot.text or dialect.blank()),
                     dialect.parse(text),
                 )
-        done = Entry(
-            id=desk.token(),
-            at=desk.clock().isoformat(timespec="microseconds"),
+        done = StoredChange(
+            id=context.token(),
+            at=context.clock().isoformat(timespec="microseconds"),
             action="undone",
             dialect=entry.dialect,
             base=entry.base,
@@ -61,9 +61,9 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
             after=after,
             undoes=entry.id,
         )
-        ledger.record(desk, root, done)
+        ledger.record(context, root, done)
         if entry.dialect == JOURNAL:
-            notes = _followed(desk, root, entry)
+            notes = _followed(context, root, entry)
     ending = "the file is as it was before" if exact else "what changed since then is kept"
     return Receipt(
         id=done.id,
@@ -77,27 +77,29 @@ def undo(desk: Desk, receipt: str | None, scope: Scope | None) -> Receipt:
     )
 
 
-def _followed(desk: Desk, root: Root, entry: Entry) -> list[str]:
+def _followed(context: Context, root: Root, entry: StoredChange) -> list[str]:
     """What is taken back from MEMORY.md is taken back beside it: a record from the daily logs, or the next session would be
     told it all the same; a summary from LONGMEMORY.md. What could not be done."""
     if entry.action == "compacted":
         from byheart.journal.recovery import forget_run
 
-        return forget_run(desk, root, entry)
+        return forget_run(context, root, entry)
     from byheart.journal.purge import relog, unlog
 
     lines = _dropped_lines(entry)
     if lines is not None:
-        return relog(desk, root, lines)
+        return relog(context, root, lines)
     added = [turn["now"] for turn in entry.turns or [] if turn["was"] is None and turn["now"] is not None]
-    return [failure for now in added for failure in unlog(desk, root, ledger.from_fields(now), archive=True)]
+    return [failure for now in added for failure in unlog(context, root, ledger.from_fields(now), archive=True)]
 
 
-def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root, list[Entry], Entry]:
+def _wanted(
+    context: Context, receipt: str | None, scope: Scope | None
+) -> tuple[Root, list[StoredChange], StoredChange]:
     """The named change, or the newest one, of all scopes or of one, that has not been taken back."""
-    newest: list[tuple[str, Root, list[Entry], Entry]] = []
-    for root in [desk.roots[scope]] if scope else list(desk.roots.values()):
-        found = ledger.entries(desk, root)
+    newest: list[tuple[str, Root, list[StoredChange], StoredChange]] = []
+    for root in [context.roots[scope]] if scope else list(context.roots.values()):
+        found = ledger.entries(context, root)
         undone = {each.undoes for each in found if each.undoes}
         for each in found:
             if each.id == receipt:
@@ -122,7 +124,7 @@ def _wanted(desk: Desk, receipt: str | None, scope: Scope | None) -> tuple[Root,
     return max(newest, key=lambda each: each[0])[1:]
 
 
-def _refuse(root: Root, found: list[Entry], entry: Entry) -> None:
+def _refuse(root: Root, found: list[StoredChange], entry: StoredChange) -> None:
     if entry.id in {each.undoes for each in found}:
         raise NotUndoable(f"{entry.id} has been undone already")
     if entry.action == "forgotten":
@@ -138,10 +140,10 @@ def _refuse(root: Root, found: list[Entry], entry: Entry) -> None:
         raise Conflict(f"{entry.id} changed {entry.place}, which is not the notebook in use here; nothing was undone")
 
 
-def _restored(desk: Desk, root: Root, entry: Entry, text: str) -> str:
+def _restored(context: Context, root: Root, entry: StoredChange, text: str) -> str:
     """The bytes from before: the file is exactly as this change left it."""
     if entry.backup is not None:
-        old = ledger.restored(desk, root, entry.backup)
+        old = ledger.restored(context, root, entry.backup)
     else:
         splices, shift = [], 0
         for piece in entry.pieces or []:
@@ -154,15 +156,15 @@ def _restored(desk: Desk, root: Root, entry: Entry, text: str) -> str:
     return old
 
 
-def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
+def _inverted(context: Context, root: Root, entry: StoredChange, text: str | None) -> str:
     """The file changed since: take back what this change meant, and keep everything else."""
     fresh = entry.pieces == [] and not entry.before
     if entry.size and (entry.backup or fresh) and content_digest((text or "")[: entry.size]) == entry.after:
         # Only appended to since: what came later follows the old text.
-        old = ledger.restored(desk, root, entry.backup) if entry.backup else desk.dialects[entry.dialect].blank()
+        old = ledger.restored(context, root, entry.backup) if entry.backup else context.dialects[entry.dialect].blank()
         tail = (text or "")[entry.size :]
         return old + ("\n" if tail and old and not old.endswith("\n") else "") + tail
-    dialect = desk.dialects[entry.dialect]
+    dialect = context.dialects[entry.dialect]
     document = dialect.parse(text if text is not None else dialect.blank())
     if not document.intact or entry.backup is not None:
         raise Conflict(f"{entry.place} changed since {entry.id}; nothing was undone")
@@ -172,12 +174,12 @@ def _inverted(desk: Desk, root: Root, entry: Entry, text: str | None) -> str:
         joint = "" if not document.text or document.text.endswith("\n") else newline
         return document.text + joint + lines.replace("\n", newline)
     changes = _inverse(entry, document)
-    result = spliced(document.text, dialect.plan(document, changes, desk.clock().date()))
+    result = spliced(document.text, dialect.plan(document, changes, context.clock().date()))
     verify(entry.place, document, dialect.parse(result), changes)
     return result
 
 
-def _dropped_lines(entry: Entry) -> str | None:
+def _dropped_lines(entry: StoredChange) -> str | None:
     """The lines that a change took out of a file of lines, to be put back at its end; None for every other change."""
     turns = entry.turns or []
     if entry.dialect == PROFILE or not turns or any(turn["now"] is not None for turn in turns):
@@ -186,7 +188,7 @@ def _dropped_lines(entry: Entry) -> str | None:
     return "".join(line + "\n" for line in lines) or None
 
 
-def _inverse(entry: Entry, document: Document) -> list[Change]:
+def _inverse(entry: StoredChange, document: Document) -> list[Change]:
     changes: list[Change] = []
     if entry.setting:
         changes.append(Setting(name=str(entry.setting[0]), on=not entry.setting[1]))
@@ -202,7 +204,7 @@ def _inverse(entry: Entry, document: Document) -> list[Change]:
     return changes
 
 
-def _current(document: Document, now: Record, entry: Entry) -> Placed:
+def _current(document: Document, now: Record, entry: StoredChange) -> Placed:
     """The record as this change left it; one that was edited since is not ours to take back."""
     found = [each for each in document.placed if as_meant(each.record, now)]
     if not found:

@@ -17,8 +17,8 @@ from byheart.workspace.context import (
     JOURNAL,
     PROFILE,
     RULES,
-    Desk,
-    Opened,
+    Context,
+    OpenedDocument,
     every,
     find_one,
     hits,
@@ -40,9 +40,11 @@ class Page:
     problems: tuple[Finding, ...]
 
 
-def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kind | None, tag: str | None) -> Listing:
+def listing(
+    context: Context, scopes: Sequence[Scope], names: Sequence[str], kind: Kind | None, tag: str | None
+) -> Listing:
     """Every record of these scopes and formats, in file order, filtered."""
-    documents, problems = every(desk, scopes, names)
+    documents, problems = every(context, scopes, names)
     found = [
         hit
         for each in documents
@@ -51,10 +53,10 @@ def listing(desk: Desk, scopes: Sequence[Scope], names: Sequence[str], kind: Kin
         and (kind is None or hit.record.kind is kind)
         and (tag is None or tag in hit.record.tags)
     ]
-    return Listing(hits=tuple(without_secrets(desk, found)), problems=tuple(problems))
+    return Listing(hits=tuple(without_secrets(context, found)), problems=tuple(problems))
 
 
-def noted(each: Opened) -> list[Hit]:
+def noted(each: OpenedDocument) -> list[Hit]:
     """The document's hits, each with a note where another entry overrules it."""
     found = hits(each)
     if each.dialect.name != RULES:
@@ -68,12 +70,12 @@ def noted(each: Opened) -> list[Hit]:
     return found
 
 
-def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
+def show(context: Context, scopes: Sequence[Scope]) -> list[Page]:
     """All files of these scopes as they are, secrets blanked out. Works while memory is switched off."""
     pages = []
     for scope in scopes:
-        for name, place in desk.roots[scope].every():
-            documents, problems = every(desk, [scope], [name], [place])
+        for name, place in context.roots[scope].every():
+            documents, problems = every(context, [scope], [name], [place])
             document = documents[0] if documents else None
             pages.append(
                 Page(
@@ -81,14 +83,14 @@ def show(desk: Desk, scopes: Sequence[Scope]) -> list[Page]:
                     dialect=name,
                     path=str(place),
                     exists=document.exists if document else True,
-                    text=desk.scanner.redacted(_page(desk, document)) if document and document.exists else "",
+                    text=context.scanner.redacted(_page(context, document)) if document and document.exists else "",
                     problems=tuple(problems),
                 )
             )
     return pages
 
 
-def _page(desk: Desk, each: Opened) -> str:
+def _page(context: Context, each: OpenedDocument) -> str:
     """A document's text, without what its label keeps in the store, or what is broken so that nobody can read its label."""
     document = each.document
     if each.dialect.name != JOURNAL:
@@ -102,33 +104,33 @@ def _page(desk: Desk, each: Opened) -> str:
             lines[number - 1] = "- (labelled secret)"
         elif number in broken or (number not in records and conceals(line)):
             lines[number - 1] = "- (a broken record; see the file itself)"
-        elif "\\u" in line and desk.scanner.secrets(unescaped(line)):
+        elif "\\u" in line and context.scanner.secrets(unescaped(line)):
             lines[number - 1] = "- (it holds a secret; see the file itself)"
     return "\n".join(lines)
 
 
-def show_one(desk: Desk, selector: str, scope: Scope | None) -> Hit:
+def show_one(context: Context, selector: str, scope: Scope | None) -> Hit:
     """One record in full."""
-    return without_secrets(desk, [find_one(desk, selector, scope)])[0]
+    return without_secrets(context, [find_one(context, selector, scope)])[0]
 
 
-def profile(desk: Desk, scopes: Sequence[Scope], *, activates: bool = True) -> ProfileView:
+def profile(context: Context, scopes: Sequence[Scope], *, activates: bool = True) -> ProfileView:
     """The Active Profile. A notebook that is missing or broken is created or recovered first, as at every activation; only
     looking (`activates` False) changes nothing."""
-    local = desk.roots[Scope.LOCAL]
+    local = context.roots[Scope.LOCAL]
     notes: list[str] = []
-    if not desk.limits.enabled:
+    if not context.limits.enabled:
         return ProfileView(enabled=False, bullets=(), notes=("memory is switched off in the configuration",))
-    notes += _activated(desk) if activates else []
-    if not is_enabled(desk, local):
+    notes += _activated(context) if activates else []
+    if not is_enabled(context, local):
         note = f"memory is switched off in {local.documents[PROFILE]}"
         return ProfileView(enabled=False, bullets=(), notes=(*notes, note))
-    documents, problems = every(desk, scopes, [PROFILE])
+    documents, problems = every(context, scopes, [PROFILE])
     # A notebook that is switched off lends nothing to the profile, whichever scope it has.
     documents = [each for each in documents if each.document.settings.enabled]
     own = [hit for each in documents for hit in hits(each) if not hit.is_repositorys]
-    candidates, unfit = _fit(desk, own)
-    bullets, left_out = profile_lines.active_profile(candidates, desk.limits.profile_bullets)
+    candidates, unfit = _fit(context, own)
+    bullets, left_out = profile_lines.active_profile(candidates, context.limits.profile_bullets)
     return ProfileView(
         enabled=True,
         bullets=tuple(bullets),
@@ -138,16 +140,16 @@ def profile(desk: Desk, scopes: Sequence[Scope], *, activates: bool = True) -> P
     )
 
 
-def _activated(desk: Desk) -> list[str]:
-    root = desk.roots[Scope.LOCAL]
+def _activated(context: Context) -> list[str]:
+    root = context.roots[Scope.LOCAL]
     try:
-        each = opened(desk, root, PROFILE)
+        each = opened(context, root, PROFILE)
         if each.exists and each.document.intact:
             return []
         # Only a first activation and a broken file need the writing half of byheart.
         from byheart.notebooks.setup import settled
 
-        done = settled(desk, root)
+        done = settled(context, root)
     except (Environment, Unnatural) as error:
         return [f"the notebook could not be set up: {error}"]
     if done.recovered:
@@ -156,16 +158,16 @@ def _activated(desk: Desk) -> list[str]:
     return list(done.notes)
 
 
-def _fit(desk: Desk, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, str]]]:
+def _fit(context: Context, found: Sequence[Hit]) -> tuple[list[Hit], list[tuple[str, str]]]:
     """What may be handed to an agent: a person can write anything into the file, so it is scanned on the way out too."""
     # One look at everything: nearly always it is all clean, and then nobody needs to look at each.
-    if not _commanding(desk, "\n".join(_told(hit.record) for hit in found)):
+    if not _commanding(context, "\n".join(_told(hit.record) for hit in found)):
         return list(found), []
     fit, unfit = [], []
     for hit in found:
-        findings = _commanding(desk, _told(hit.record))
+        findings = _commanding(context, _told(hit.record))
         if findings:
-            name = hit.id if hit.record.triple or not hit.record.key else desk.scanner.redacted(hit.record.key)
+            name = hit.id if hit.record.triple or not hit.record.key else context.scanner.redacted(hit.record.key)
             unfit.append((name, f"its text {findings[0].message} [{findings[0].rule}]"))
         else:
             fit.append(hit)
@@ -180,16 +182,16 @@ def _told(record: Record) -> str:
     return "\n".join(dict.fromkeys(parts))
 
 
-def _commanding(desk: Desk, text: str) -> list[Finding]:
-    return [each for each in desk.scanner.findings(text) if each.severity not in ("command", "weak")]
+def _commanding(context: Context, text: str) -> list[Finding]:
+    return [each for each in context.scanner.findings(text) if each.severity not in ("command", "weak")]
 
 
-def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
+def rules(context: Context, scopes: Sequence[Scope]) -> Listing:
     """The three to seven rules of these scopes that matter most; overruled ones are not among them."""
-    if not is_enabled(desk, desk.roots[Scope.LOCAL]):
+    if not is_enabled(context, context.roots[Scope.LOCAL]):
         return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is switched off", severity="note"),))
-    on = [scope for scope in scopes if is_enabled(desk, desk.roots[scope])]
-    documents, problems = every(desk, on, [RULES])
+    on = [scope for scope in scopes if is_enabled(context, context.roots[scope])]
+    documents, problems = every(context, on, [RULES])
     ranked = []
     for order, each in enumerate(documents):
         by_line = {hit.line: hit for hit in hits(each)}
@@ -197,24 +199,24 @@ def rules(desk: Desk, scopes: Sequence[Scope]) -> Listing:
             kind, weight, line = ranking.rule_order(placed)
             ranked.append(((kind, weight, order, line), by_line[placed.line]))
     ranked.sort(key=lambda pair: pair[0])
-    most = max(profile_lines.LEAST_RULES, min(profile_lines.MOST_RULES, desk.limits.rules_shown))
+    most = max(profile_lines.LEAST_RULES, min(profile_lines.MOST_RULES, context.limits.rules_shown))
     waiting = [hit for _, hit in ranked if not hit.record.needs_confirmation]
-    chosen, unfit = _fit(desk, waiting[:most])
+    chosen, unfit = _fit(context, waiting[:most])
     if unfit:
-        chosen, unfit = _fit(desk, waiting)
+        chosen, unfit = _fit(context, waiting)
     problems += [Finding(rule="left-out", message=f"{name}: {why}") for name, why in unfit]
     return Listing(hits=tuple(chosen[:most]), problems=tuple(problems))
 
 
-def of_repository(desk: Desk, most: int) -> list[Hit]:
+def of_repository(context: Context, most: int) -> list[Hit]:
     """What came into the trusted files of this checkout by somebody else's commits, safe to be told as the repository's."""
-    if not desk.trust.is_trusted or not is_enabled(desk, desk.roots[Scope.LOCAL]):
+    if not context.trust.is_trusted or not is_enabled(context, context.roots[Scope.LOCAL]):
         return []
-    root = desk.roots[Scope.LOCAL]
-    names = [name for name, place in root.documents.items() if desk.trust.covers(place)]
-    documents, _ = every(desk, [Scope.LOCAL], names)
+    root = context.roots[Scope.LOCAL]
+    names = [name for name, place in root.documents.items() if context.trust.covers(place)]
+    documents, _ = every(context, [Scope.LOCAL], names)
     found = [hit for each in documents for hit in hits(each) if hit.is_repositorys and not hit.record.is_secret]
-    return _fit(desk, found[-most:])[0]
+    return _fit(context, found[-most:])[0]
 
 
 __all__ = ["Page", "listing", "of_repository", "profile", "rules", "show", "show_one"]

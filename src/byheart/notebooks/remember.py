@@ -24,7 +24,7 @@ from byheart.workspace.context import (
     JOURNAL,
     PROFILE,
     RULES,
-    Desk,
+    Context,
     cleaned,
     find_one,
     handle_of,
@@ -35,41 +35,43 @@ from byheart.workspace.context import (
 )
 
 
-def remember(desk: Desk, request: Request) -> Receipt:
+def remember(context: Context, request: Request) -> Receipt:
     """Store one memory where its kind belongs. Raises Unsafe, Unwanted or Refused, and then nothing is written."""
-    candidate, scope, name = prepared(desk, request)
-    root = desk.roots[scope]
+    candidate, scope, name = prepared(context, request)
+    root = context.roots[scope]
     if not request.asked:
-        candidate = _captured(desk, root, candidate, request)
+        candidate = _captured(context, root, candidate, request)
     if name == JOURNAL:
         from byheart.journal.remember import noted
 
-        return noted(desk, scope, candidate, request, lost(desk.dialects[name].keeps, candidate, request.given))
-    dialect = desk.dialects[name]
+        return noted(context, scope, candidate, request, lost(context.dialects[name].keeps, candidate, request.given))
+    dialect = context.dialects[name]
     spelt = _spelt(dialect, candidate)
     key = dialect.key_of(spelt)
 
     def decide(document: Document) -> Decision:
-        document = own_part(desk, root.documents[name], name, document)
+        document = own_part(context, root.documents[name], name, document)
         if not request.asked:
-            _refuse_forgotten(desk, document, candidate, key)
-        return _decided(document, name, spelt, dialect, request, desk.clock().date())
+            _refuse_forgotten(context, document, candidate, key)
+        return _decided(document, name, spelt, dialect, request, context.clock().date())
 
-    done = commit(desk, root, name, decide, handle=lambda record: _handle(root, name, dialect.key_of(record), record))
-    return _receipt(desk, root, name, done, candidate, request)
+    done = commit(
+        context, root, name, decide, handle=lambda record: _handle(root, name, dialect.key_of(record), record)
+    )
+    return _receipt(context, root, name, done, candidate, request)
 
 
-def foreseen(desk: Desk, request: Request) -> str:
+def foreseen(context: Context, request: Request) -> str:
     """What storing this would do to what is there, in words; nothing is written."""
-    candidate, scope, name = prepared(desk, request)
+    candidate, scope, name = prepared(context, request)
     if name == JOURNAL:
         return "it would be added to the journal"
-    root, dialect = desk.roots[scope], desk.dialects[name]
-    document = own_part(desk, root.documents[name], name, opened(desk, root, name).document)
-    decision = _decided(document, name, _spelt(dialect, candidate), dialect, request, desk.clock().date())
+    root, dialect = context.roots[scope], context.dialects[name]
+    document = own_part(context, root.documents[name], name, opened(context, root, name).document)
+    decision = _decided(document, name, _spelt(dialect, candidate), dialect, request, context.clock().date())
     words = {"added": "it would be added", "unchanged": "nothing would change", "reinforced": "it would be reinforced"}
     done = words.get(decision.action, f"one would be {decision.action}")
-    return "; ".join((done, *(desk.scanner.redacted(note) for note in decision.notes)))
+    return "; ".join((done, *(context.scanner.redacted(note) for note in decision.notes)))
 
 
 def _decided(document: Document, name: str, spelt: Record, dialect: Dialect, request: Request, today: date) -> Decision:
@@ -88,11 +90,11 @@ def _spelt(dialect: Dialect, record: Record) -> Record:
     return replace(record, triple=None, weight=1)
 
 
-def _captured(desk: Desk, root: Root, candidate: Record, request: Request) -> Record:
+def _captured(context: Context, root: Root, candidate: Record, request: Request) -> Record:
     """The candidate as the capture policy lets it through; raises Refused with the policy's reason."""
-    if not is_enabled(desk, root):
+    if not is_enabled(context, root):
         raise Unwanted("not stored: memory is switched off here; turn it on with: byheart settings enabled on")
-    verdict = verdict_of(desk, candidate, request)
+    verdict = verdict_of(context, candidate, request)
     if not verdict.stored:
         failed = next(reason for reason in verdict.reasons if not reason.passed)
         raise Refused(f"not stored: not {failed.test}: {failed.because}")
@@ -100,25 +102,25 @@ def _captured(desk: Desk, root: Root, candidate: Record, request: Request) -> Re
     return merge.labelled(replace(candidate, confidence=confidence))
 
 
-def verdict_of(desk: Desk, candidate: Record, request: Request) -> Verdict:
+def verdict_of(context: Context, candidate: Record, request: Request) -> Verdict:
     """What the capture policy says about a candidate, with all its reasons."""
     text = request.text or candidate.text
-    findings = desk.scanner.findings(text)
+    findings = context.scanner.findings(text)
     lesson = candidate.kind is Kind.LESSON
-    return capture.judge(text, request.signal, findings, lesson=lesson, most=desk.limits.record_characters)
+    return capture.judge(text, request.signal, findings, lesson=lesson, most=context.limits.record_characters)
 
 
-def _refuse_forgotten(desk: Desk, document: Document, candidate: Record, key: str | None) -> None:
+def _refuse_forgotten(context: Context, document: Document, candidate: Record, key: str | None) -> None:
     if key is not None and any(each.record.key == key for each in document.placed):
         return
-    when = forgotten_on(desk, document.deletions, key, (candidate.text, spoken(candidate.value)))
+    when = forgotten_on(context, document.deletions, key, (candidate.text, spoken(candidate.value)))
     if when is not None:
         raise Unwanted(f"not stored: this was forgotten on {when}; only the user may bring it back")
 
 
-def forgotten_on(desk: Desk, deletions: Sequence[Deletion], key: str | None, texts: Sequence[str]) -> str | None:
+def forgotten_on(context: Context, deletions: Sequence[Deletion], key: str | None, texts: Sequence[str]) -> str | None:
     """The day something with this key or text was forgotten, by our tombstones or the file's own; None if it was not."""
-    stone = tombstones.blocks(ledger.tombstones(desk), desk.salt(), key, texts)
+    stone = tombstones.blocks(ledger.tombstones(context), context.salt(), key, texts)
     if stone is not None:
         return stone.removed
     spelled = tombstones.spelled(deletions, key, texts)
@@ -131,8 +133,8 @@ def _handle(root: Root, name: str, key: str | None, record: Record) -> str:
     return handle_of(root.scope, name, key, record.text)
 
 
-def _receipt(desk: Desk, root: Root, name: str, done: Committed, candidate: Record, request: Request) -> Receipt:
-    dialect = desk.dialects[name]
+def _receipt(context: Context, root: Root, name: str, done: Committed, candidate: Record, request: Request) -> Receipt:
+    dialect = context.dialects[name]
     record = done.decision.record
     handle = _handle(root, name, dialect.key_of(record), record)
     line = next((each.line for each in reversed(done.document.placed) if _same(dialect, each.record, record)), None)
@@ -142,18 +144,18 @@ def _receipt(desk: Desk, root: Root, name: str, done: Committed, candidate: Reco
         notes.append(
             f"{root.documents[name]} had no readable block and was recovered; the old content is kept below it"
         )
-    announce = request.asked or opened(desk, root, PROFILE).document.settings.announce_writes
+    announce = request.asked or opened(context, root, PROFILE).document.settings.announce_writes
     return Receipt(
         id=done.id,
         action=done.decision.action,
         scope=root.scope,
         dialect=name,
         path=str(root.documents[name]),
-        record=cleaned(desk, record),
+        record=cleaned(context, record),
         handle=handle,
         line=line,
         lost=lost(dialect.keeps, candidate, request.given),
-        notes=tuple(desk.scanner.redacted(each) for each in notes),
+        notes=tuple(context.scanner.redacted(each) for each in notes),
         announce=announce,
         remove_with=f"byheart forget {handle}",
         undo_with=f"byheart undo {done.id}" if done.undoable else None,
@@ -183,10 +185,10 @@ def lost(keeps: frozenset[str], record: Record, given: frozenset[str] = frozense
     return tuple(missing)
 
 
-def confirm(desk: Desk, selector: str, scope: Scope | None) -> Receipt:
+def confirm(context: Context, selector: str, scope: Scope | None) -> Receipt:
     """Say that one record is right, on the user's word."""
-    hit = find_one(desk, selector, scope)
-    root = holder(desk, hit)
+    hit = find_one(context, selector, scope)
+    root = holder(context, hit)
 
     def decide(document: Document) -> Decision:
         current = [each for each in document.placed if each.record == hit.record]
@@ -194,16 +196,16 @@ def confirm(desk: Desk, selector: str, scope: Scope | None) -> Receipt:
             raise NothingFound(f"{selector!r} changed in between; nothing was confirmed")
         return merge.confirmed(current[-1])
 
-    done = commit(desk, root, hit.dialect, decide, handle=lambda _: hit.id)
+    done = commit(context, root, hit.dialect, decide, handle=lambda _: hit.id)
     if hit.dialect == RULES and not done.written:
         raise Refused(f"{selector!r} is a rule that waits for nothing; {done.decision.notes[0]}")
     request = Request(text=hit.record.text)
-    return _receipt(desk, root, hit.dialect, done, done.decision.record, request)
+    return _receipt(context, root, hit.dialect, done, done.decision.record, request)
 
 
-def switch(desk: Desk, name: str, on: bool, scope: Scope) -> Receipt:
+def switch(context: Context, name: str, on: bool, scope: Scope) -> Receipt:
     """Turn one of the notebook's own settings on or off."""
-    root = desk.roots[scope]
+    root = context.roots[scope]
 
     def decide(document: Document) -> Decision:
         current = getattr(document.settings, name)
@@ -211,10 +213,10 @@ def switch(desk: Desk, name: str, on: bool, scope: Scope) -> Receipt:
         action = "switched" if changes else "unchanged"
         return Decision(changes=changes, action=action, record=Record(text=""), notes=())
 
-    done = commit(desk, root, PROFILE, decide)
+    done = commit(context, root, PROFILE, decide)
     if name == "enabled" and on:
-        desk.trust.switched_on(root.documents[PROFILE])
-        desk.drop_briefs()
+        context.trust.switched_on(root.documents[PROFILE])
+        context.drop_briefs()
     return Receipt(
         id=done.id,
         action=done.decision.action,

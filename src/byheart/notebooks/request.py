@@ -9,7 +9,7 @@ from byheart.domain.records import Kind, Record, Scope, Value, leaves, spoken
 from byheart.domain.requests import Request
 from byheart.language import wording
 from byheart.notebooks import capture, merge
-from byheart.workspace.context import JOURNAL, PROFILE, RULES, Desk
+from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context
 
 _ROUTES = {
     Kind.RULE: RULES,
@@ -23,15 +23,15 @@ _MOST_PARTS, _MOST_TRIPLE, _MOST_TAG, _MOST_SOURCE, _MOST_KEY = 24, 120, 60, 200
 _WRAPPING = 200
 
 
-def prepared(desk: Desk, request: Request) -> tuple[Record, Scope, str]:
+def prepared(context: Context, request: Request) -> tuple[Record, Scope, str]:
     """The record, scope and format of a request that may be stored. Raises BadInput, Refused or Unsafe."""
-    most = desk.limits.record_characters
+    most = context.limits.record_characters
     # Before anything else looks at it: no pattern should have to read a book.
     if len(request.text) > most + _WRAPPING:
         raise Refused(_too_long(len(request.text), most))
     if capture.is_transcript(request.text):
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
-    _refuse_unsafe(desk, request)
+    _refuse_unsafe(context, request)
     record, scope, name = compose(request)
     longest = max(len(record.text), len(spoken(record.value)))
     if longest > most:
@@ -125,7 +125,7 @@ def _check_value(value: Value, depth: int = 0) -> None:
         _check_value(part, depth + 1)
 
 
-def _refuse_unsafe(desk: Desk, request: Request) -> None:
+def _refuse_unsafe(context: Context, request: Request) -> None:
     """Scan the words as they came, and every field that somebody filled in, alone and behind its name.
 
     Parts that we derived from the sentence are not scanned on their own: out of context they look like what they are not.
@@ -141,7 +141,7 @@ def _refuse_unsafe(desk: Desk, request: Request) -> None:
     findings = [
         finding
         for part in dict.fromkeys(parts)
-        for finding in desk.scanner.findings(part)
+        for finding in context.scanner.findings(part)
         if not (request.asked and finding.severity in ("command", "weak"))
     ]
     if findings:

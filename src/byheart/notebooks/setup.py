@@ -8,10 +8,10 @@ from byheart.domain.records import Record, Scope
 from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
 from byheart.journal.append import created
-from byheart.journal.files import shelf_of
+from byheart.journal.files import journal_files
 from byheart.notebooks.commit import Committed, commit
 from byheart.notebooks.merge import Decision
-from byheart.workspace.context import PROFILE, RULES, Desk, vouched
+from byheart.workspace.context import PROFILE, RULES, Context, vouched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,55 +23,55 @@ class Ready:
     done: tuple[str, ...]
 
 
-def init(desk: Desk, in_repo: dict[str, Place] | None) -> Ready:
+def init(context: Context, in_repo: dict[str, Place] | None) -> Ready:
     """Create what is missing; with `in_repo`, in the repository, taking along what the home folder holds."""
-    root = desk.roots[Scope.LOCAL]
+    root = context.roots[Scope.LOCAL]
     done: list[str] = []
     if in_repo:
-        with desk.files.locked(root):
+        with context.files.locked(root):
             for name, target in in_repo.items():
-                done += _moved(desk, name, root.documents[name], target)
+                done += _moved(context, name, root.documents[name], target)
         root = replace(root, documents={**root.documents, **in_repo})
-    outcome = settled(desk, root)
+    outcome = settled(context, root)
     if outcome.created:
         done.append(f"created {root.documents[PROFILE]}")
-    done += _journal(desk, root)
+    done += _journal(context, root)
     if outcome.recovered:
         done.append(f"recovered {root.documents[PROFILE]}; the old content is below the block")
     return Ready(
-        project=desk.project.name,
+        project=context.project.name,
         documents=tuple((name, str(place)) for name, place in root.documents.items()),
         done=tuple(done),
     )
 
 
-def settled(desk: Desk, root: Root) -> Committed:
+def settled(context: Context, root: Root) -> Committed:
     """The profile notebook of a root, created from the template if it is missing and recovered if it cannot be read."""
-    return commit(desk, root, PROFILE, _nothing, create=True)
+    return commit(context, root, PROFILE, _nothing, create=True)
 
 
-def _journal(desk: Desk, root: Root) -> list[str]:
+def _journal(context: Context, root: Root) -> list[str]:
     """MEMORY.md from its template, where it is missing or empty. It stays private also where the notebooks do not."""
-    shelf = shelf_of(desk, root)
-    with desk.files.locked(root):
-        return [f"created {shelf.memory}"] if created(desk, shelf) else []
+    own_journal = journal_files(context, root)
+    with context.files.locked(root):
+        return [f"created {own_journal.memory}"] if created(context, own_journal) else []
 
 
-def _moved(desk: Desk, name: str, source: Place, target: Place) -> list[str]:
+def _moved(context: Context, name: str, source: Place, target: Place) -> list[str]:
     """Put a document where the repository has it, unless it is there already. The root is locked."""
-    there, here = desk.files.read(target), desk.files.read(source) if source != target else None
+    there, here = context.files.read(target), context.files.read(source) if source != target else None
     if there.text is not None:
-        if not desk.trust.allows(target):
+        if not context.trust.allows(target):
             raise Refused(f"{target} came with the repository; look at it, then run: byheart trust")
         return [f"{target} was there already"]
     if here is None or here.text is None:
         if name == RULES:
-            desk.files.write(target, "", "")
+            context.files.write(target, "", "")
             return [f"created {target}"]
         return []
-    desk.files.write(target, here.text, "")
-    desk.trust.vouch(vouched(name, desk.dialects[name].parse(here.text)))
-    desk.files.remove(source, here.digest)
+    context.files.write(target, here.text, "")
+    context.trust.vouch(vouched(name, context.dialects[name].parse(here.text)))
+    context.files.remove(source, here.digest)
     return [f"moved {source} to {target}"]
 
 

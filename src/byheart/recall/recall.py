@@ -13,7 +13,7 @@ from byheart.search import rank_records
 from byheart.search.models import embedded
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
-from byheart.workspace.context import JOURNAL, REPOSITORYS, Desk
+from byheart.workspace.context import JOURNAL, REPOSITORYS, Context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,45 +27,45 @@ _DEEP_SHARE = 0.6
 _IDLE = frozenset("happen happened happening going went done did new news thing things stuff work worked".split())
 
 
-def recall(desk: Desk, query: str, scopes: Sequence[Scope], most: int, *, deep: bool = False) -> Listing:
+def recall(context: Context, query: str, scopes: Sequence[Scope], most: int, *, deep: bool = False) -> Listing:
     """The records that fit a query, best first; none where nothing does."""
     asked = question(query)
-    cabinet = desk.cabinet()
+    search_tools = context.search_tools()
     try:
-        index = cabinet.index()
-        pages, problems = sync.synced(desk, index, scopes)
+        index = search_tools.index()
+        pages, problems = sync.synced(context, index, scopes)
     except (Busy, Environment, Unnatural):
         # Somebody is writing for long, or nothing can be written: the files themselves can still be searched.
-        index = cabinet.spare()
-        pages, problems = sync.synced(desk, index, scopes)
+        index = search_tools.spare()
+        pages, problems = sync.synced(context, index, scopes)
     if not asked.terms or not pages:
         return Listing(hits=(), problems=tuple(problems))
-    embedded(index, cabinet.minds)
+    embedded(index, search_tools.recall_models)
     # All that an answer depends on. Files were compared a moment ago, so a change anywhere makes another key.
     stamps = index.page_stamps()
-    state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), desk.clock().date())
+    state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), context.clock().date())
     key = (query, tuple(scopes), most, deep, state)
-    found = cabinet.answers.get(key, lambda: _answer(desk, index, query, pages, most, deep=deep), _size)
-    cabinet.asked()
+    found = search_tools.answers.get(key, lambda: _answer(context, index, query, pages, most, deep=deep), _size)
+    search_tools.asked()
     if found.is_sure:
-        usage.note(desk, [hit.id for hit in found.hits])
+        usage.note(context, [hit.id for hit in found.hits])
     return replace(found, problems=tuple(problems))
 
 
-def of_journal(desk: Desk, query: str, scope: Scope, most: int) -> list[Hit]:
+def of_journal(context: Context, query: str, scope: Scope, most: int) -> list[Hit]:
     """Records of one journal that fit a question, of the newest that the configuration lets an agent ask for. Raises Unwanted
     where it lets it ask for none."""
-    settings = desk.journal
+    settings = context.journal
     if not settings.memory_embeddings_enabled:
         raise Unwanted("agents may not ask for journal records; set journal.memory_embeddings_enabled to true")
-    path = str(desk.roots[scope].documents[JOURNAL])
-    index = desk.cabinet().index()
-    pages, _ = sync.synced(desk, index, [scope])
+    path = str(context.roots[scope].documents[JOURNAL])
+    index = context.search_tools().index()
+    pages, _ = sync.synced(context, index, [scope])
     if path not in pages:
         return []
-    embedded(index, desk.cabinet().minds)
+    embedded(index, context.search_tools().recall_models)
     first = index.line_before_end(path, settings.memory_embeddings_max_records)
-    found = _answer(desk, index, query, [path], 4 * most, deep=False)
+    found = _answer(context, index, query, [path], 4 * most, deep=False)
     return [hit for hit in found.hits if hit.line >= first][:most]
 
 
@@ -73,10 +73,12 @@ def _size(listing: Listing) -> int:
     return 500 + sum(500 + 4 * len(hit.record.text) for hit in listing.hits)
 
 
-def _answer(desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], most: int, *, deep: bool) -> Listing:
-    meaning = desk.cabinet().minds.meaning(query)
+def _answer(
+    context: Context, index: RecordIndex, query: str, pages: Sequence[str], most: int, *, deep: bool
+) -> Listing:
+    meaning = context.search_tools().recall_models.meaning(query)
     with index.reading():
-        return _found(desk, index, query, pages, most, meaning, deep=deep)
+        return _found(context, index, query, pages, most, meaning, deep=deep)
 
 
 def _asked(query: str) -> Question:
@@ -87,20 +89,27 @@ def _asked(query: str) -> Question:
 
 
 def _found(
-    desk: Desk, index: RecordIndex, query: str, pages: Sequence[str], most: int, meaning: Meaning | None, *, deep: bool
+    context: Context,
+    index: RecordIndex,
+    query: str,
+    pages: Sequence[str],
+    most: int,
+    meaning: Meaning | None,
+    *,
+    deep: bool,
 ) -> Listing:
-    today = desk.clock().date()
+    today = context.clock().date()
     time = hint(query, today)
     # When something was is told by its date, seldom by its words.
-    asked, minds = _asked(query) if time.spells else question(query), desk.cabinet().minds
+    asked, recall_models = _asked(query) if time.spells else question(query), context.search_tools().recall_models
     days = [(each.first.toordinal(), each.last.toordinal()) for each in time.spells]
     candidates = index.recollected(asked, pages, meaning, days)
     scale = meaning.scale if meaning else None
-    verdict = rank_records.judged(asked, time, candidates, today, scale, usage.counts(desk), most)
+    verdict = rank_records.judged(asked, time, candidates, today, scale, usage.counts(context), most)
     found = verdict.found
-    if deep and found and minds.reranker is not None:
+    if deep and found and recall_models.reranker is not None:
         first = found[:_READ_CLOSELY]
-        read = minds.reranker.scores(query, [each.candidate.text for each in first])
+        read = recall_models.reranker.scores(query, [each.candidate.text for each in first])
         found = rank_records.reranked(found, read, _DEEP_SHARE)
     items = index.items([each.candidate.row for each in found[:most]])
     hits = [
@@ -123,5 +132,5 @@ def _found(
         # Clean: what is in the index was looked through on its way in, by the rules that are in force now.
         hits=tuple(hits),
         is_sure=verdict.is_sure,
-        missing=minds.missing,
+        missing=recall_models.missing,
     )

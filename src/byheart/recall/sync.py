@@ -16,7 +16,7 @@ from byheart.domain.values import dataclass, field, replace
 from byheart.search.models import embedded
 from byheart.text.questions import humps
 from byheart.text.slugs import content_digest
-from byheart.workspace.context import JOURNAL, Desk, Opened, every, hits, without_secrets
+from byheart.workspace.context import JOURNAL, Context, OpenedDocument, every, hits, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,43 +33,43 @@ _REACH = 50
 _WRONG = "!"
 
 
-def caught_up(desk: Desk) -> None:
+def caught_up(context: Context) -> None:
     """Take what changed into an index that exists already; what was forgotten leaves it at once. A process that has a model
     at hand gives new records their vectors, too."""
-    cabinet = desk.cabinet()
-    if not cabinet.is_there():
+    search_tools = context.search_tools()
+    if not search_tools.is_there():
         return
     try:
-        index = cabinet.index()
-        synced(desk, index, list(desk.roots))
+        index = search_tools.index()
+        synced(context, index, list(context.roots))
         from byheart.journal.experiences import caught_up as lived_through
 
-        lived_through(desk, index)
-        if cabinet.minds.is_awake:
-            embedded(index, cabinet.minds)
+        lived_through(context, index)
+        if search_tools.recall_models.is_awake:
+            embedded(index, search_tools.recall_models)
     except ByheartError:
         # An index that cannot be written is not read either; recall makes one of its own then. What was done stands.
         return
 
 
-def written(desk: Desk) -> None:
+def written(context: Context) -> None:
     """Something was written. A command leaves it to the next question to take it in; a process that lives long, and has been
     asked before, does so at once."""
-    if desk.cabinet().minds.is_awake:
-        caught_up(desk)
+    if context.search_tools().recall_models.is_awake:
+        caught_up(context)
 
 
-def synced(desk: Desk, index: RecordIndex, scopes: Sequence[Scope]) -> tuple[list[str], list[Finding]]:
+def synced(context: Context, index: RecordIndex, scopes: Sequence[Scope]) -> tuple[list[str], list[Finding]]:
     """Bring the index up to date with these scopes' files; their names in it, and what is wrong with them."""
     index.renew()
     taken = _Taken()
-    _take(desk, index, scopes, taken, only_look=True)
+    _take(context, index, scopes, taken, only_look=True)
     if taken.is_behind:
         # Files are read again while nobody else writes: what another process has taken in meanwhile must not be put back.
         taken = _Taken()
         with index.writing():
-            _take(desk, index, scopes, taken)
-            taken.gone += _vanished(desk, index)
+            _take(context, index, scopes, taken)
+            taken.gone += _vanished(context, index)
         if taken.gone:
             index.purge()
     return taken.pages, taken.problems
@@ -86,14 +86,16 @@ class _Taken:
     is_behind: bool = False
 
 
-def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken, *, only_look: bool = False) -> None:
+def _take(
+    context: Context, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken, *, only_look: bool = False
+) -> None:
     known = index.page_stamps()
     for scope in scopes:
         grown: list[Item] | None = None
-        for name, place in desk.roots[scope].every():
+        for name, place in context.roots[scope].every():
             path = str(place)
             try:
-                stamp = _stamp(desk, place)
+                stamp = _stamp(context, place)
                 if stamp and known.get(path) == stamp:
                     taken.pages.append(path)
                     grown = [] if name == JOURNAL else None
@@ -104,35 +106,35 @@ def _take(desk: Desk, index: RecordIndex, scopes: Sequence[Scope], taken: _Taken
                     taken.is_behind = True
                     return
                 if name == JOURNAL and _may_grow(known.get(path, _WRONG), stamp):
-                    grown = _grown(desk, index, scope, place, stamp)
+                    grown = _grown(context, index, scope, place, stamp)
             except (Unreadable, Unnatural) as error:
                 taken.problems.append(
                     Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
                 )
                 continue
             if grown is None:
-                went, wrong = _whole(desk, index, scope, name, place, stamp)
+                went, wrong = _whole(context, index, scope, name, place, stamp)
                 taken.gone += went
                 taken.problems += wrong
             taken.pages.append(path)
-        _archive(desk, index, scope, known, taken, None if only_look else grown, only_look=only_look)
-        _handbook(desk, index, scope, known, taken, only_look=only_look)
+        _archive(context, index, scope, known, taken, None if only_look else grown, only_look=only_look)
+        _handbook(context, index, scope, known, taken, only_look=only_look)
 
 
 def _handbook(
-    desk: Desk, index: RecordIndex, scope: Scope, known: dict[str, str], taken: _Taken, *, only_look: bool
+    context: Context, index: RecordIndex, scope: Scope, known: dict[str, str], taken: _Taken, *, only_look: bool
 ) -> None:
     """What was learnt of a project, and of no other."""
-    root = desk.roots[scope]
-    if desk.files.size(Place(root.folder.base, f"{root.folder.path}/{HANDBOOK}")) is None:
+    root = context.roots[scope]
+    if context.files.size(Place(root.folder.base, f"{root.folder.path}/{HANDBOOK}")) is None:
         # Most projects have none, and need not pay for what reads it.
         return
     from byheart.handbook.lines import hits, places
 
-    for place in places(desk, root):
+    for place in places(context, root):
         path = str(place)
         try:
-            stamp = _stamp(desk, place)
+            stamp = _stamp(context, place)
             if not stamp:
                 continue
             taken.pages.append(path)
@@ -141,12 +143,12 @@ def _handbook(
             if only_look:
                 taken.is_behind = True
                 return
-            text = desk.files.read(place).text or ""
+            text = context.files.read(place).text or ""
         except (Unreadable, Unnatural) as error:
             problem = f"{error.problem}; {error.remedy}"
             taken.problems.append(Finding(rule="unreadable", message=problem, place=error.path))
             continue
-        taken.gone += index.put_page(path, stamp, list(_items(desk, hits(place, text, scope), ())))
+        taken.gone += index.put_page(path, stamp, list(_items(context, hits(place, text, scope), ())))
 
 
 def _may_grow(known: str, stamp: str) -> bool:
@@ -154,19 +156,19 @@ def _may_grow(known: str, stamp: str) -> bool:
     return not known.endswith(_WRONG) and known.rpartition("/")[2] == stamp.rpartition("/")[2]
 
 
-def _stamp(desk: Desk, place: Place) -> str:
+def _stamp(context: Context, place: Place) -> str:
     """What tells whether a file has to be taken in again: it changed, or the rules about what must not be in the index did."""
-    stamp = desk.files.stamp(place)
-    return f"{stamp}/{desk.scanner.fingerprint}" if stamp else ""
+    stamp = context.files.stamp(place)
+    return f"{stamp}/{context.scanner.fingerprint}" if stamp else ""
 
 
-def _vanished(desk: Desk, index: RecordIndex) -> int:
+def _vanished(context: Context, index: RecordIndex) -> int:
     """Take the notebooks out whose files are gone, of whichever project; how many records went."""
     gone = 0
     for path in index.page_stamps():
         folder, _, name = path.removesuffix(ARCHIVE).rpartition("/")
         try:
-            if folder and desk.files.size(Place(folder, name)) is None:
+            if folder and context.files.size(Place(folder, name)) is None:
                 gone += index.put_page(path, "", [])
         except ByheartError:
             # It is there, and somebody else's to look at.
@@ -175,10 +177,10 @@ def _vanished(desk: Desk, index: RecordIndex) -> int:
 
 
 def _whole(
-    desk: Desk, index: RecordIndex, scope: Scope, name: str, place: Place, stamp: str
+    context: Context, index: RecordIndex, scope: Scope, name: str, place: Place, stamp: str
 ) -> tuple[int, list[Finding]]:
     """Take a whole notebook in; how many records went away, and what is wrong with it."""
-    documents, wrong = every(desk, [scope], [name], [place])
+    documents, wrong = every(context, [scope], [name], [place])
     # Only where a file changed: a question about files that did not needs nothing of what reads them.
     from byheart.notebooks.overview import noted
 
@@ -188,7 +190,7 @@ def _whole(
     if name == JOURNAL and documents and documents[0].exists:
         extent = _extent(documents[0].document.text, [hit.id for hit in every_one if _kept_back(hit.record)])
     path = str(place)
-    return index.put_page(path, f"{stamp}{_WRONG}" if wrong else stamp, list(_items(desk, found, ())), extent), wrong
+    return index.put_page(path, f"{stamp}{_WRONG}" if wrong else stamp, list(_items(context, found, ())), extent), wrong
 
 
 def _extent(text: str, hidden: Sequence[str]) -> Extent | None:
@@ -198,21 +200,23 @@ def _extent(text: str, hidden: Sequence[str]) -> Extent | None:
     return Extent(len(text.encode()), content_digest(text), text.count("\n"), tuple(hidden))
 
 
-def _grown(desk: Desk, index: RecordIndex, scope: Scope, place: Place, stamp: str) -> list[Item] | None:
+def _grown(context: Context, index: RecordIndex, scope: Scope, place: Place, stamp: str) -> list[Item] | None:
     """Take in what was added to a journal, whose lines stand each for themselves; None where that is not all that happened."""
     path = str(place)
     known = index.page_extent(path)
-    found = desk.files.behind(place, known, desk.most_bytes(JOURNAL)) if known else None
+    found = context.files.behind(place, known, context.most_bytes(JOURNAL)) if known else None
     if known is None or found is None:
         return None
     text, extent = found
-    document = desk.dialects[JOURNAL].parse(text)
+    document = context.dialects[JOURNAL].parse(text)
     if document.problems or not (text.endswith("\n") or not text):
         return None
-    part = Opened(root=desk.roots[scope], dialect=desk.dialects[JOURNAL], place=place, document=document, exists=True)
-    if desk.trust.covers(place):
+    part = OpenedDocument(
+        root=context.roots[scope], dialect=context.dialects[JOURNAL], place=place, document=document, exists=True
+    )
+    if context.trust.covers(place):
         # What stands above was looked at when it was taken in.
-        theirs = desk.trust.strangers(place, text.split("\n"))
+        theirs = context.trust.strangers(place, text.split("\n"))
         part = replace(
             part, strangers=frozenset(at for at, each in enumerate(document.placed) if each.line - 1 in theirs)
         )
@@ -224,13 +228,13 @@ def _grown(desk: Desk, index: RecordIndex, scope: Scope, place: Place, stamp: st
     fresh = [hit for hit in every_one if not _kept_back(hit.record)]
     hidden = [hit.id for hit in every_one if _kept_back(hit.record)]
     extent = replace(extent, hidden=(*known.hidden, *hidden))
-    items = list(_items(desk, fresh, index.last_items(path, _REACH), known.lines))
+    items = list(_items(context, fresh, index.last_items(path, _REACH), known.lines))
     index.grow_page(path, stamp, items, extent)
     return items
 
 
 def _archive(
-    desk: Desk,
+    context: Context,
     index: RecordIndex,
     scope: Scope,
     known: dict[str, str],
@@ -241,18 +245,20 @@ def _archive(
 ) -> None:
     """What has left MEMORY.md for its archive can still be found. `grown` is what MEMORY.md has got more, where no more than
     that happened to it."""
-    journal = desk.roots[scope].documents[JOURNAL]
+    journal = context.roots[scope].documents[JOURNAL]
     path = f"{journal}{ARCHIVE}"
     archive = stamp = None
-    chosen = desk.journal.memory_archive_path
-    is_there = chosen or path in known or desk.files.size(desk.roots[scope].own(journal_words.ARCHIVE)) is not None
-    if is_there and desk.files.size(journal):
+    chosen = context.journal.memory_archive_path
+    is_there = (
+        chosen or path in known or context.files.size(context.roots[scope].own(journal_words.ARCHIVE)) is not None
+    )
+    if is_there and context.files.size(journal):
         # Most journals have no archive; then nobody pays for the journal's modules.
-        from byheart.journal.files import shelf_of
+        from byheart.journal.files import journal_files
 
-        archive = shelf_of(desk, desk.roots[scope]).archive
+        archive = journal_files(context, context.roots[scope]).archive
         try:
-            stamp = _stamp(desk, archive)
+            stamp = _stamp(context, archive)
         except (Unreadable, Unnatural):
             return
     if not stamp:
@@ -261,7 +267,7 @@ def _archive(
             taken.gone += index.put_page(path, "", [])
         return
     taken.pages.append(path)
-    whole = f"{stamp} {desk.files.stamp(journal)}"
+    whole = f"{stamp} {context.files.stamp(journal)}"
     if known.get(path) == whole:
         return
     if only_look:
@@ -275,12 +281,12 @@ def _archive(
     from byheart.journal.reading import archived
 
     try:
-        found = [hit for hit in archived(desk, scope, {""}) if not _kept_back(hit.record)]
+        found = [hit for hit in archived(context, scope, {""}) if not _kept_back(hit.record)]
     except (Unreadable, Unnatural):
         # Nobody can say what of it is in the journal again; what is wrong with that has been said.
         taken.pages.remove(path)
         return
-    taken.gone += index.put_page(path, whole, list(_items(desk, found, ())))
+    taken.gone += index.put_page(path, whole, list(_items(context, found, ())))
 
 
 def _kept_back(record: Record) -> bool:
@@ -288,10 +294,10 @@ def _kept_back(record: Record) -> bool:
     return record.origin is not None and (record.is_secret or record.origin.category == journal_words.COMPACTION)
 
 
-def _items(desk: Desk, found: Sequence[Hit], before: Iterable[Item], offset: int = 0) -> Iterator[Item]:
+def _items(context: Context, found: Sequence[Hit], before: Iterable[Item], offset: int = 0) -> Iterator[Item]:
     """Records as they are searched, clean. `before` are those that stand in front of them, `offset` lines above."""
     last = deque(((_session(item.record), item.text) for item in before), maxlen=_REACH)
-    for hit in without_secrets(desk, found):
+    for hit in without_secrets(context, found):
         record = hit.record
         session = _session(record)
         at = record.origin.at if record.origin else None

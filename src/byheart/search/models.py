@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _AT_ONCE, _MOST_AT_ONCE = 32, 96
 
 
-class Minds:
+class RecallModels:
     """An embedder and a reranker, or what is in the way of having them."""
 
     def __init__(
@@ -81,14 +81,14 @@ class Minds:
             return None
 
 
-def embedded(index: RecordIndex, minds: Minds, most: int = _MOST_AT_ONCE) -> int:
+def embedded(index: RecordIndex, recall_models: RecallModels, most: int = _MOST_AT_ONCE) -> int:
     """Give records their vectors that have none, the newest first; how many got one."""
-    embedder = minds.embedder
+    embedder = recall_models.embedder
     due = index.unembedded_records(embedder.id, most) if embedder is not None else []
     done = 0
     for start in range(0, len(due), _AT_ONCE):
         some = due[start : start + _AT_ONCE]
-        vectors = minds.vectors([text for _, text in some])
+        vectors = recall_models.vectors([text for _, text in some])
         if vectors is None or embedder is None:
             break
         pairs = [(own, vector) for (own, _), vector in zip(some, vectors, strict=True)]

@@ -42,7 +42,7 @@ _TURNING = frozenset("not no never nor without don't doesn't isn't aren't can't 
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RankedRecord:
     """A record, and what each thing adds to it."""
 
     candidate: Remembered
@@ -54,10 +54,10 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RankedRecords:
     """The records that fit, best first, and whether any surely does."""
 
-    found: tuple[Judged, ...]
+    found: tuple[RankedRecord, ...]
     is_sure: bool
 
 
@@ -69,7 +69,7 @@ def judged(
     scale: tuple[float, float] | None,
     uses: Mapping[str, int] = _NONE,
     most: int = 100,
-) -> Verdict:
+) -> RankedRecords:
     """What fits; nothing where nothing has to do with the question. `scale` is the model's, None where words were all; `uses`
     says how often records were answers before; no more than `most` are wanted, or a few more for reading closely."""
     share = meaning_share(len(asked.terms)) if any(each.meaning is not None for each in candidates) else 0.0
@@ -82,10 +82,10 @@ def judged(
         # Nothing but a time was asked for.
         then = [each for each in every if hint.holds(each.candidate.day)]
         then.sort(key=lambda each: (each.candidate.day or today, each.score), reverse=True)
-        return Verdict(tuple(_once(then, most)), True)
+        return RankedRecords(tuple(_once(then, most)), True)
     best = max((_relevance(each, scale) for each in every), default=0.0)
     if best < _FITS:
-        return Verdict((), True)
+        return RankedRecords((), True)
     held = max(each.candidate.words for each in every)
     nearest = max((each.candidate.cosine or 0.0 for each in every), default=0.0)
     is_phrased = any(each.candidate.has_phrase for each in every)
@@ -97,10 +97,10 @@ def judged(
         if _is_worth_it(each, held, nearest) and not (is_sure and _relevance(each, scale) < _FITS)
     ]
     found = _once(sorted(fitting, key=lambda each: (-each.score, each.candidate.path, each.candidate.line)), most)
-    return Verdict(tuple(found), is_sure)
+    return RankedRecords(tuple(found), is_sure)
 
 
-def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date, used: int) -> Judged:
+def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: date, used: int) -> RankedRecord:
     factors = {
         "words": (1 - share) * each.words,
         "meaning": share * (each.meaning or 0.0),
@@ -119,10 +119,10 @@ def _judge(each: Remembered, hint: TimeHint, share: float, named: str, today: da
     if hint.spells and each.day is not None:
         # A note is from the day it was made, so the time that is asked for has an end.
         factors["time"] = _TIMED if hint.holds(each.day) else _TIMED * hint.closeness(each.day) / 3
-    return Judged(each, factors)
+    return RankedRecord(each, factors)
 
 
-def _relevance(each: Judged, scale: tuple[float, float] | None) -> float:
+def _relevance(each: RankedRecord, scale: tuple[float, float] | None) -> float:
     """How much a record has to do with the question, on a scale that does not depend on what else is stored."""
     candidate = each.candidate
     if "named" in each.factors or candidate.has_phrase:
@@ -133,16 +133,16 @@ def _relevance(each: Judged, scale: tuple[float, float] | None) -> float:
     return _BY_WORDS * candidate.words + (candidate.cosine - strange) / (kin - strange)
 
 
-def _is_worth_it(each: Judged, most: float, nearest: float) -> bool:
+def _is_worth_it(each: RankedRecord, most: float, nearest: float) -> bool:
     candidate = each.candidate
     if "named" in each.factors or candidate.has_phrase or (candidate.words and candidate.words >= _LEAST_SHARE * most):
         return True
     return candidate.cosine is not None and candidate.cosine >= nearest - _FARTHER
 
 
-def _once(found: Sequence[Judged], most: int) -> list[Judged]:
+def _once(found: Sequence[RankedRecord], most: int) -> list[RankedRecord]:
     """Each thing once: of records that say the same in nearly the same words, in the same order, the last."""
-    kept: list[Judged] = []
+    kept: list[RankedRecord] = []
     told: list[tuple[set[str], set[tuple[str, str]]]] = []
     for each in found:
         words = normalised(each.candidate.text).split()
@@ -166,9 +166,11 @@ def _is_same(bag: set[str], pairs: set[tuple[str, str]], other: set[str], other_
     return alike >= _SAME and len(pairs & other_pairs) >= _IN_ORDER * len(pairs | other_pairs)
 
 
-def reranked(found: Sequence[Judged], read: Sequence[float], share: float) -> tuple[Judged, ...]:
+def reranked(found: Sequence[RankedRecord], read: Sequence[float], share: float) -> tuple[RankedRecord, ...]:
     """The first few by what a model adds to them that read question and text together."""
     first, rest = found[: len(read)], found[len(read) :]
     added = reread([each.score for each in first], read, share)
-    closely = [Judged(each.candidate, {**each.factors, "read": more}) for each, more in zip(first, added, strict=True)]
+    closely = [
+        RankedRecord(each.candidate, {**each.factors, "read": more}) for each, more in zip(first, added, strict=True)
+    ]
     return (*sorted(closely, key=lambda each: each.score, reverse=True), *rest)

@@ -28,7 +28,7 @@ _HELD = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RankedTurn:
     """A candidate, what each thing adds to it, and the sum. `alone` is the sum without its session's company."""
 
     candidate: Candidate
@@ -43,7 +43,7 @@ class Judged:
         return self.score - self.factors.get("company", 0.0)
 
 
-def judged(asked: Question, hint: TimeHint, candidates: Sequence[Candidate]) -> list[Judged]:
+def judged(asked: Question, hint: TimeHint, candidates: Sequence[Candidate]) -> list[RankedTurn]:
     """All candidates with their scores, best first."""
     name = _meant_name(asked, candidates)
     has_meaning = any(each.meaning is not None for each in candidates)
@@ -52,7 +52,7 @@ def judged(asked: Question, hint: TimeHint, candidates: Sequence[Candidate]) -> 
     return sorted(found, key=lambda each: each.score, reverse=True)
 
 
-def _judge(candidate: Candidate, asked: Question, hint: TimeHint, share: float, name: str | None) -> Judged:
+def _judge(candidate: Candidate, asked: Question, hint: TimeHint, share: float, name: str | None) -> RankedTurn:
     turn = candidate.turn
     weight = _ADDED if turn.synthetic else 1.0
     if asked.of_me and not asked.of_you and turn.speaker is not Speaker.USER:
@@ -69,10 +69,10 @@ def _judge(candidate: Candidate, asked: Question, hint: TimeHint, share: float, 
     at = turn.at or candidate.session.started
     if hint.spells and at is not None:
         factors["time"] = _TIMED * hint.closeness(at.date())
-    return Judged(candidate, factors)
+    return RankedTurn(candidate, factors)
 
 
-def fits(each: Judged, scale: tuple[float, float] | None) -> bool:
+def fits(each: RankedTurn, scale: tuple[float, float] | None) -> bool:
     """Whether a turn has to do with the question at all, on a scale that does not depend on what else is stored; `scale` is
     the model's."""
     candidate = each.candidate
@@ -93,16 +93,16 @@ def _meant_name(asked: Question, candidates: Iterable[Candidate]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RankedSession:
     """A session with its turns that fit, best first."""
 
-    turns: tuple[Judged, ...]
+    turns: tuple[RankedTurn, ...]
     score: float
 
 
-def grouped(found: Sequence[Judged]) -> list[Group]:
+def grouped(found: Sequence[RankedTurn]) -> list[RankedSession]:
     """Sessions by their best turns: several good ones say a little more than one."""
-    groups: dict[tuple[str, str, str], list[Judged]] = {}
+    groups: dict[tuple[str, str, str], list[RankedTurn]] = {}
     for each in found:
         session = each.candidate.session
         groups.setdefault((session.agent, session.id, session.path), []).append(each)
@@ -110,13 +110,15 @@ def grouped(found: Sequence[Judged]) -> list[Group]:
     for turns in groups.values():
         turns.sort(key=lambda each: each.alone, reverse=True)
         best = sum(max(0.0, each.alone) ** _LEANING for each in turns[:_BEST_TURNS]) ** (1 / _LEANING)
-        every.append(Group(tuple(turns), best + _SESSION_COMPANY * turns[0].candidate.company))
+        every.append(RankedSession(tuple(turns), best + _SESSION_COMPANY * turns[0].candidate.company))
     return sorted(every, key=lambda group: group.score, reverse=True)
 
 
-def reranked(found: Sequence[Judged], read: Sequence[float], share: float) -> list[Judged]:
+def reranked(found: Sequence[RankedTurn], read: Sequence[float], share: float) -> list[RankedTurn]:
     """The first few by what a model adds to them that read question and text together; sessions then follow their turns."""
     first, rest = found[: len(read)], found[len(read) :]
     added = reread([each.score for each in first], read, share)
-    closely = [Judged(each.candidate, {**each.factors, "read": more}) for each, more in zip(first, added, strict=True)]
+    closely = [
+        RankedTurn(each.candidate, {**each.factors, "read": more}) for each, more in zip(first, added, strict=True)
+    ]
     return [*sorted(closely, key=lambda each: each.score, reverse=True), *rest]

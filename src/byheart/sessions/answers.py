@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from byheart.domain.experiences import Learnt
+from byheart.domain.experiences import PossibleExperience
 from byheart.domain.journal import stamped
 from byheart.domain.ports import SessionIndex
 from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Which
@@ -163,7 +163,7 @@ def visits(index: SessionIndex, path: str, which: Which, most: int, *, reads: bo
     return [visit for visit in found if reads or visit.how != "read"][:most]
 
 
-def learnt(index: SessionIndex, which: Which, most: int) -> list[Learnt]:
+def learnt(index: SessionIndex, which: Which, most: int) -> list[PossibleExperience]:
     """Failures that were overcome, each as a sentence that stands by itself."""
     found = []
     for fix in index.recent_fixes(which, most):
@@ -173,7 +173,7 @@ def learnt(index: SessionIndex, which: Which, most: int) -> list[Learnt]:
         text = f"`{fix.failed_command}` failed with: {fix.error.removeprefix('E ').rstrip('.')}. What helped: {'; '.join(steps)}. Then `{fix.proof}` passed."
         stamp = stamped(fix.at) if fix.at else ""
         found.append(
-            Learnt(
+            PossibleExperience(
                 text=text,
                 category="learned",
                 session=fix.fixed_cite.rsplit("#", 1)[0],

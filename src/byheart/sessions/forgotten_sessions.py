@@ -46,7 +46,7 @@ def everything_forgotten(files: Files, home: str) -> list[Tombstone]:
     return [stone for text in texts if text for stone in stones_in(text)]
 
 
-class Discreet:
+class ForgettingScanner:
     """A scanner that also blanks out what somebody wants forgotten."""
 
     def __init__(self, scanner: Scanner, forgotten: Forgotten) -> None:

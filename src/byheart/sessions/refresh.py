@@ -57,7 +57,7 @@ ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionErr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class SessionTools:
     """What the stories about sessions work with."""
 
     sources: Sequence[SessionSource]
@@ -66,13 +66,13 @@ class Shelf:
     project_of: Callable[[str | None, str | None], str | None]
 
 
-def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
+def refresh(tools: SessionTools, progress: Progress | None = None) -> Refreshed:
     """Read what changed since the last time."""
-    shelf.index.renew()
+    tools.index.renew()
     every: dict[str, tuple[SessionSource, Found]] = {}
     broken: set[str] = set()
     skipped: Counter[str] = Counter()
-    for source in shelf.sources:
+    for source in tools.sources:
         try:
             for found in source.found():
                 every.setdefault(found.key, (source, found))
@@ -80,24 +80,24 @@ def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
             # One agent's folder in an unheard-of state must not cost the others theirs.
             skipped[f"{source.agent}: {type(error).__name__}"] += 1
             broken.add(source.agent)
-    gone = [] if broken else [key for key in shelf.index.stamps() if key not in every]
-    is_busy = not _dropped(shelf, gone)
+    gone = [] if broken else [key for key in tools.index.stamps() if key not in every]
+    is_busy = not _dropped(tools, gone)
     # Asked for after that: what a gone file's turns were copies of is to be read anew.
-    stamps = shelf.index.stamps()
+    stamps = tools.index.stamps()
     due = [(source, found) for source, found in every.values() if _is_due(stamps.get(found.key), found)]
     total, done = sum(found.size for _, found in due), 0
     sessions = turns = read_bytes = grown = replaced = 0
     # Looked through together: hardly ever is there anything in them.
-    are_clean = _is_clean([found.key for _, found in due], shelf.scanner)
+    are_clean = _is_clean([found.key for _, found in due], tools.scanner)
     for source, found in due if not is_busy else ():
         if progress:
             progress(done, total, source.agent)
-        if not are_clean and not _is_clean([found.key], shelf.scanner):
+        if not are_clean and not _is_clean([found.key], tools.scanner):
             # Its name stands in the index and in every answer, so none of it can.
             skipped["its path holds a secret"] += 1
             continue
         try:
-            taken = _read(shelf, source, found)
+            taken = _read(tools, source, found)
         except ODD:
             skipped["could not be taken in"] += 1
             continue
@@ -113,7 +113,7 @@ def refresh(shelf: Shelf, progress: Progress | None = None) -> Refreshed:
         skipped += taken.tally.skipped
         replaced += taken.fresh and found.key in stamps
     if (gone or replaced) and not is_busy:
-        shelf.index.purge()
+        tools.index.purge()
     if progress:
         progress(total, total, "")
     return Refreshed(
@@ -133,10 +133,10 @@ def _is_due(stamp: Stamp | None, found: Found) -> bool:
     return stamp is None or (stamp.size, stamp.modified, stamp.inode) != (found.size, found.modified, found.inode)
 
 
-def _dropped(shelf: Shelf, gone: Sequence[str]) -> bool:
+def _dropped(tools: SessionTools, gone: Sequence[str]) -> bool:
     """Take what is gone out; False where another process is writing."""
     try:
-        shelf.index.drop(gone)
+        tools.index.drop(gone)
     except Busy:
         return False
     return True
@@ -150,22 +150,22 @@ class _Taken:
     tally: Tally
 
 
-def _read(shelf: Shelf, source: SessionSource, found: Found) -> _Taken:
-    with shelf.index.batch(found) as batch:
+def _read(tools: SessionTools, source: SessionSource, found: Found) -> _Taken:
+    with tools.index.batch(found) as batch:
         # Asked for under the lock: another process may have read this file a moment ago.
-        mark, before = shelf.index.mark_of(found.key)
+        mark, before = tools.index.mark_of(found.key)
         reading = source.read(found, mark)
         if reading.fresh:
             batch.drop()
             before = Tally()
-        recorder = _Recorder(shelf, batch)
+        recorder = _Recorder(tools, batch)
         for event in reading:
             recorder.take(event)
         recorder.end()
         again = any(reason in reading.tally.skipped for reason in _AGAIN)
-        before.add(_named(reading.tally, shelf.scanner))
+        before.add(_named(reading.tally, tools.scanner))
         mark = reading.mark
-        if mark is not None and not _is_clean(mark.texts, shelf.scanner):
+        if mark is not None and not _is_clean(mark.texts, tools.scanner):
             # What a reader has to remember are ids and the like, in which anything may stand; without it the file is read
             # anew when it grows.
             mark = None
@@ -191,8 +191,8 @@ def _named(tally: Tally, scanner: Scanner) -> Tally:
 class _Recorder:
     """Takes a reader's events in, clean and cut to size, with what they show."""
 
-    def __init__(self, shelf: Shelf, batch: IndexBatch) -> None:
-        self._shelf, self._batch = shelf, batch
+    def __init__(self, tools: SessionTools, batch: IndexBatch) -> None:
+        self._tools, self._batch = tools, batch
         self._waiting: dict[int, Turn] = {}
         self._results: dict[int, Answered] = {}
         self._worked = False
@@ -226,13 +226,13 @@ class _Recorder:
             self._settle()
             self.sessions.add(session.id)
             self._worked = False
-        shelf = self._shelf
+        tools = self._tools
         facts = {name: text for name in _FACTS if (text := getattr(session, name))}
-        clean = dict(zip(facts, cleaned(list(facts.values()), [_FACT] * len(facts), shelf.scanner), strict=True))
+        clean = dict(zip(facts, cleaned(list(facts.values()), [_FACT] * len(facts), tools.scanner), strict=True))
         names = {name: getattr(session, name) for name in _NAMES}
-        clean |= {name: safe_name(text, shelf.scanner) for name, text in names.items() if text}
+        clean |= {name: safe_name(text, tools.scanner) for name, text in names.items() if text}
         self._batch.session(replace(session, **clean))  # type: ignore[arg-type]
-        self._batch.belongs(shelf.project_of)
+        self._batch.belongs(tools.project_of)
         if not self._is_open:
             # The first session of this pass may have been begun in an earlier one.
             self._worked = self._batch.is_at_work()
@@ -253,7 +253,7 @@ class _Recorder:
         if held is None:
             return
         row, turn = held
-        scanner = self._shelf.scanner
+        scanner = self._tools.scanner
         size = _FAILED if lines_of.ended_well(event.exit, event.failed) is False else _OUTPUT
         if event.output is not None:
             event = replace(event, output=cleaned([event.output], [size], scanner)[0])
@@ -279,7 +279,7 @@ class _Recorder:
         facts = _Facts()
         origins = [turn.origin for turn, _ in turns if turn.origin is not None]
         copied = self._batch.copies(origins) if origins else set()
-        for turn in _clean(turns, self._shelf.scanner):
+        for turn in _clean(turns, self._tools.scanner):
             if turn.origin in copied and turn.is_evidence:
                 turn.standing = Standing.COPIED
             row = self._batch.turn(turn)

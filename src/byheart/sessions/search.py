@@ -10,9 +10,9 @@ from datetime import datetime
 from byheart.domain.sessions import FoundTurn, Session, Turn, Which
 from byheart.domain.values import dataclass
 from byheart.search import rank_turns
-from byheart.search.models import Minds
-from byheart.search.rank_turns import Judged
-from byheart.sessions.refresh import Progress, Shelf
+from byheart.search.models import RecallModels
+from byheart.search.rank_turns import RankedTurn
+from byheart.sessions.refresh import Progress, SessionTools
 from byheart.text.questions import question
 from byheart.text.timewords import hint
 
@@ -34,19 +34,21 @@ class SessionHits:
     fits: bool = True
 
 
-def ranked(shelf: Shelf, minds: Minds, words: str, which: Which, now: datetime, *, deep: bool = False) -> list[Judged]:
+def ranked(
+    tools: SessionTools, recall_models: RecallModels, words: str, which: Which, now: datetime, *, deep: bool = False
+) -> list[RankedTurn]:
     """Turns that fit, best first, each with what speaks for it."""
     asked = question(words)
     if not asked.terms:
         return []
-    meaning = minds.meaning(words)
-    with shelf.index.reading():
-        candidates = shelf.index.candidates(asked, which, meaning)
+    meaning = recall_models.meaning(words)
+    with tools.index.reading():
+        candidates = tools.index.candidates(asked, which, meaning)
     found = rank_turns.judged(asked, hint(words, now.date()), candidates)
-    if deep and minds.reranker is not None:
+    if deep and recall_models.reranker is not None:
         first = found[:_READ_CLOSELY]
         texts = [_read_as(each.candidate.turn) for each in first]
-        found = rank_turns.reranked(found, minds.reranker.scores(words, texts), _DEEP_SHARE)
+        found = rank_turns.reranked(found, recall_models.reranker.scores(words, texts), _DEEP_SHARE)
     return found
 
 
@@ -56,12 +58,19 @@ def _read_as(turn: Turn) -> str:
 
 
 def search(
-    shelf: Shelf, minds: Minds, words: str, which: Which, most: int, now: datetime, *, deep: bool = False
+    tools: SessionTools,
+    recall_models: RecallModels,
+    words: str,
+    which: Which,
+    most: int,
+    now: datetime,
+    *,
+    deep: bool = False,
 ) -> Sequence[SessionHits]:
     """Sessions that fit, each with its best turns."""
     terms = [term.strip('" *') for term in question(words).terms]
     found = []
-    for group in rank_turns.grouped(ranked(shelf, minds, words, which, now, deep=deep))[:most]:
+    for group in rank_turns.grouped(ranked(tools, recall_models, words, which, now, deep=deep))[:most]:
         turns = tuple(
             FoundTurn(
                 session=each.candidate.session,
@@ -72,7 +81,7 @@ def search(
             )
             for each in group.turns[:3]
         )
-        scale = minds.embedder.scale if minds.embedder is not None else None
+        scale = recall_models.embedder.scale if recall_models.embedder is not None else None
         fits = any(rank_turns.fits(each, scale) for each in group.turns[:3])
         found.append(SessionHits(turns[0].session, round(group.score, 4), turns, fits))
     return found
@@ -95,25 +104,25 @@ def snippet(turn: Turn, terms: Sequence[str]) -> str:
     return f"{'… ' if start else ''}{whole[start:end].strip()}{' …' if end < len(whole) else ''}"
 
 
-def embed(shelf: Shelf, minds: Minds, seconds: float, progress: Progress | None = None) -> int:
+def embed(tools: SessionTools, recall_models: RecallModels, seconds: float, progress: Progress | None = None) -> int:
     """Give turns their vectors, the newest first, for so long; how many are known to be left."""
-    embedder = minds.embedder
+    embedder = recall_models.embedder
     if embedder is None:
         return 0
     until, done = time.monotonic() + seconds, 0
-    while some := shelf.index.unembedded(embedder.id, 20_000):
+    while some := tools.index.unembedded(embedder.id, 20_000):
         for start in range(0, len(some), _AT_ONCE):
             if progress:
                 progress(done, done + len(some) - start, embedder.id)
             part = some[start : start + _AT_ONCE]
-            vectors = minds.vectors([text for _, text in part])
+            vectors = recall_models.vectors([text for _, text in part])
             if vectors is None:
                 return len(some) - start
-            shelf.index.embedded(
+            tools.index.embedded(
                 embedder.id, embedder.width, [(row, vector) for (row, _), vector in zip(part, vectors, strict=True)]
             )
             done += len(part)
             if time.monotonic() > until:
                 return len(some) - start - len(part)
-    shelf.index.all_embedded(embedder.id)
+    tools.index.all_embedded(embedder.id)
     return 0

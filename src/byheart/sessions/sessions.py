@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from byheart.domain.errors import BadInput, NothingFound
-from byheart.domain.experiences import Learnt
+from byheart.domain.experiences import PossibleExperience
 from byheart.domain.sessions import (
     AgentCount,
     Answered,
@@ -24,10 +24,10 @@ from byheart.domain.sessions import (
     Which,
 )
 from byheart.domain.values import replace
-from byheart.search.models import Minds
+from byheart.search.models import RecallModels
 from byheart.sessions import answers
 from byheart.sessions import search as searching
-from byheart.sessions.refresh import Progress, Shelf, joined_output, refresh, safe_name
+from byheart.sessions.refresh import Progress, SessionTools, joined_output, refresh, safe_name
 from byheart.sessions.search import SessionHits
 from byheart.workspace.tombstones import pieces_with
 
@@ -42,18 +42,20 @@ _MOST_SAYING = 2_000
 class Sessions:
     """Every agent's sessions on this machine."""
 
-    def __init__(self, shelf: Shelf, clock: Callable[[], datetime], minds: Minds | None = None) -> None:
-        self._shelf, self._clock = shelf, clock
-        self._minds = minds or Minds()
+    def __init__(
+        self, tools: SessionTools, clock: Callable[[], datetime], recall_models: RecallModels | None = None
+    ) -> None:
+        self._tools, self._clock = tools, clock
+        self._recall_models = recall_models or RecallModels()
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Read what is new, and what grew."""
-        return refresh(self._shelf, progress)
+        return refresh(self._tools, progress)
 
     def transcripts(self) -> dict[str, tuple[int, int]]:
         """How many transcripts there are of each agent, and their bytes; none is opened."""
         found: dict[str, tuple[int, int]] = {}
-        for source in self._shelf.sources:
+        for source in self._tools.sources:
             for each in source.found():
                 count, size = found.get(source.agent, (0, 0))
                 found[source.agent] = (count + 1, size + each.size)
@@ -61,13 +63,13 @@ class Sessions:
 
     def list(self, which: Which, most: int) -> Sequence[Listed]:
         """Sessions, the newest first."""
-        return [replace(each, active=self.is_active(each.session)) for each in self._shelf.index.sessions(which, most)]
+        return [replace(each, active=self.is_active(each.session)) for each in self._tools.index.sessions(which, most)]
 
     def find(self, name: str) -> Listed:
         """One session by its id, or by how that begins."""
         if not name.strip():
             raise BadInput("name a session: its id, or how that begins")
-        found = self._shelf.index.named(name.strip())
+        found = self._tools.index.named(name.strip())
         if not found:
             raise NothingFound(f"no session is called {name!r}; byheart sessions list shows them")
         if len({(each.session.agent, each.session.id) for each in found}) > 1:
@@ -77,7 +79,7 @@ class Sessions:
 
     def project(self, name: str) -> str:
         """A project's id from its id or its name. Raises BadInput where none or several fit."""
-        known = [each for each, _ in self._shelf.index.projects()]
+        known = [each for each, _ in self._tools.index.projects()]
         if name in known:
             return name
         fitting = [each for each in known if each.rsplit("-", 1)[0] == name]
@@ -90,25 +92,25 @@ class Sessions:
 
     def check_agent(self, name: str, known: Sequence[str]) -> None:
         """Refuse the name of an agent that nobody knows."""
-        every = dict.fromkeys((*known, *self._shelf.index.agents()))
+        every = dict.fromkeys((*known, *self._tools.index.agents()))
         if name not in every:
             raise BadInput(f"{name!r} is no agent that byheart reads; known: {', '.join(every)}")
 
     def turns(self, session: Session) -> Sequence[Turn]:
         """A session's turns as the index keeps them: clean, long texts shortened."""
-        return self._shelf.index.turns(session)
+        return self._tools.index.turns(session)
 
     def whole(self, session: Session) -> Iterator[Turn]:
         """A session's turns read from the transcript itself, in full; secrets are blanked out all the same."""
-        place = self._shelf.index.place_of(session)
-        if place is None or not self._shelf.sources:
+        place = self._tools.index.place_of(session)
+        if place is None or not self._tools.sources:
             raise NothingFound(f"the transcript of {session.id} is gone; without --full the index shows what it kept")
-        scanner = self._shelf.scanner
+        scanner = self._tools.scanner
         # What was taken back later in the file is known to the index alone while the file is read.
         standing = {turn.number: turn.standing for turn in self.turns(session)}
         clean = scanner.redacted
         for turn in _joined(
-            self._shelf.sources[0].read(place, None), lambda name: safe_name(name, scanner) == session.id
+            self._tools.sources[0].read(place, None), lambda name: safe_name(name, scanner) == session.id
         ):
             yield replace(
                 turn,
@@ -124,65 +126,65 @@ class Sessions:
 
     def search(self, words: str, which: Which, most: int, *, deep: bool = False) -> Sequence[SessionHits]:
         """Sessions that fit, each with its best turns."""
-        return searching.search(self._shelf, self._minds, words, which, most, self._clock(), deep=deep)
+        return searching.search(self._tools, self._recall_models, words, which, most, self._clock(), deep=deep)
 
     def saying(self, text: str) -> Sequence[tuple[Session, int, str]]:
         """Turns that say something, by session and number, with the smallest parts of them that do."""
         found: builtins.list[tuple[Session, int, str]] = []
-        for _, session, number, said in self._shelf.index.saying(text, _MOST_SAYING):
+        for _, session, number, said in self._tools.index.saying(text, _MOST_SAYING):
             found += [(session, number, piece) for piece in pieces_with(said, text)]
         return found
 
     def drop_session(self, session: Session) -> None:
         """Take the transcript of a session out of the index; it is read anew, without what was forgotten."""
-        place = self._shelf.index.place_of(session)
+        place = self._tools.index.place_of(session)
         if place is not None:
-            self._shelf.index.drop([place.key])
-            self._shelf.index.purge()
+            self._tools.index.drop([place.key])
+            self._tools.index.purge()
 
     def unread(self, text: str) -> None:
         """Take the transcripts that say something out of the index; they are read anew, without what was forgotten."""
-        keys = {key for key, *_ in self._shelf.index.saying(text, _MOST_SAYING)}
-        self._shelf.index.drop(sorted(keys))
+        keys = {key for key, *_ in self._tools.index.saying(text, _MOST_SAYING)}
+        self._tools.index.drop(sorted(keys))
         if keys:
-            self._shelf.index.purge()
+            self._tools.index.purge()
 
     def embed(self, seconds: float, progress: Progress | None = None) -> int:
         """Give turns that have none their vectors, for so long; how many are left."""
-        return searching.embed(self._shelf, self._minds, seconds, progress)
+        return searching.embed(self._tools, self._recall_models, seconds, progress)
 
     def lacks_vectors(self, model: str) -> bool:
         """Whether turns may be without a vector of this model."""
-        return self._shelf.index.is_unembedded(model)
+        return self._tools.index.is_unembedded(model)
 
     @property
     def missing(self) -> str | None:
         """What a fuller search would have needed and could not be had."""
-        return self._minds.missing
+        return self._recall_models.missing
 
     def stats(self, which: Which) -> Sequence[AgentCount]:
         """Every agent's share, and what reading came to."""
-        return self._shelf.index.counts(which)
+        return self._tools.index.counts(which)
 
     def days(self, which: Which) -> Sequence[tuple[str, str, int]]:
         """Turns by day and agent."""
-        return self._shelf.index.days(which)
+        return self._tools.index.days(which)
 
     def how(self, question: str, which: Which, most: int) -> Sequence[CommandUse]:
         """How a thing is run, from commands that ran."""
-        return answers.how(self._shelf.index, question, which, most, self._clock())
+        return answers.how(self._tools.index, question, which, most, self._clock())
 
     def fix(self, error: str, which: Which, most: int) -> Sequence[KnownFix]:
         """What helped against an error before."""
-        return answers.fixes(self._shelf.index, error, which, most)
+        return answers.fixes(self._tools.index, error, which, most)
 
-    def learnt(self, which: Which, most: int) -> Sequence[Learnt]:
+    def learnt(self, which: Which, most: int) -> Sequence[PossibleExperience]:
         """What sessions showed that is worth telling again."""
-        return answers.learnt(self._shelf.index, which, most)
+        return answers.learnt(self._tools.index, which, most)
 
     def blame(self, path: str, which: Which, most: int, *, reads: bool = False) -> Sequence[FileVisit]:
         """Which sessions changed a file, and what had been asked for."""
-        return answers.visits(self._shelf.index, path, which, most, reads=reads)
+        return answers.visits(self._tools.index, path, which, most, reads=reads)
 
     def is_active(self, session: Session) -> bool:
         """Whether an agent is at work in it: by its lock where it keeps one, else by how lately it was written to."""
@@ -191,7 +193,7 @@ class Sessions:
         now = self._clock()
         if session.ended is None or now - session.ended > _LOCKS:
             return False
-        for source in self._shelf.sources:
+        for source in self._tools.sources:
             if source.agent == session.agent and (held := source.is_active(session)) is not None:
                 return held
         return abs(now - session.ended) < _LATELY

@@ -18,7 +18,7 @@ _SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class ScheduledJob:
     """What to run every hour, and the variables it needs."""
 
     command: tuple[str, ...]
@@ -39,7 +39,7 @@ class Systemd:
             return False
         return _run(["systemctl", "--user", "show-environment"], self._environment)[0] == 0
 
-    def texts(self, job: Job) -> dict[str, str]:
+    def texts(self, job: ScheduledJob) -> dict[str, str]:
         """The unit files, by name."""
         _refuse_odd(job)
         words = " ".join(_unit_word(word, "$") for word in job.command)
@@ -54,7 +54,7 @@ class Systemd:
         )
         return dict(zip(_UNITS, (service, timer), strict=True))
 
-    def install(self, job: Job) -> list[str]:
+    def install(self, job: ScheduledJob) -> list[str]:
         """Write the units and start the timer; what was done. A file of the same name that is not ours is left alone."""
         done = []
         for name, text in self.texts(job).items():
@@ -105,7 +105,7 @@ class Crontab:
         """Whether there is a crontab command."""
         return shutil.which("crontab", path=self._environment.get("PATH")) is not None
 
-    def texts(self, job: Job) -> dict[str, str]:
+    def texts(self, job: ScheduledJob) -> dict[str, str]:
         """The line to add."""
         _refuse_odd(job)
         variables = [f"{name}={shlex.quote(value)}" for name, value in job.variables.items()]
@@ -114,7 +114,7 @@ class Crontab:
         # cron takes a bare percent sign for the end of the line.
         return {"crontab": f"17 * * * * {words.replace('%', chr(92) + '%')} >/dev/null 2>&1 {MARK}\n"}
 
-    def install(self, job: Job) -> list[str]:
+    def install(self, job: ScheduledJob) -> list[str]:
         """Put the line in, in place of an earlier one of ours; what was done."""
         kept = self._others()
         self._save(kept + ("" if not kept or kept.endswith("\n") else "\n") + self.texts(job)["crontab"])
@@ -149,7 +149,7 @@ class Crontab:
 Scheduler = Systemd | Crontab
 
 
-def _refuse_odd(job: Job) -> None:
+def _refuse_odd(job: ScheduledJob) -> None:
     """A line break in a path would be a line of its own in the unit or in the crontab."""
     for word in (*job.command, *job.variables, *job.variables.values()):
         if any(ord(each) < 32 or ord(each) == 127 for each in word):

@@ -29,7 +29,7 @@ class Bare(str):
     __slots__ = ()
 
 
-class Broken(Exception):
+class BrokenYaml(Exception):
     """Not YAML that we can read; `refused` when it is YAML of a kind that we will not follow."""
 
     def __init__(self, line: int, message: str, *, refused: bool = False) -> None:
@@ -75,9 +75,9 @@ def tree(text: str) -> Node | None:
         return _built(text, yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Broken(mark.line + 1 if mark else 1, error.problem or "not valid YAML") from None
+        raise BrokenYaml(mark.line + 1 if mark else 1, error.problem or "not valid YAML") from None
     except yaml.YAMLError as error:
-        raise Broken(1, f"not valid YAML ({type(error).__name__})") from None
+        raise BrokenYaml(1, f"not valid YAML ({type(error).__name__})") from None
 
 
 def _built(text: str, events: Iterator[_Event]) -> Node | None:
@@ -96,23 +96,23 @@ def _built(text: str, events: Iterator[_Event]) -> Node | None:
             if node.scalar is None:
                 open_nodes.append(node)
                 if len(open_nodes) > _DEPTH:
-                    raise Broken(node.line + 1, f"nested more than {_DEPTH} levels deep", refused=True)
+                    raise BrokenYaml(node.line + 1, f"nested more than {_DEPTH} levels deep", refused=True)
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             _closed(open_nodes.pop(), event)
         elif kind is yaml.AliasEvent:
-            raise Broken(event.start_mark.line + 1, "an alias (*name) is not followed", refused=True)
+            raise BrokenYaml(event.start_mark.line + 1, "an alias (*name) is not followed", refused=True)
         elif kind is yaml.DocumentStartEvent:
             documents += 1
             if documents > 1:
-                raise Broken(event.start_mark.line + 1, "more than one YAML document in the block")
+                raise BrokenYaml(event.start_mark.line + 1, "more than one YAML document in the block")
     return root
 
 
 def _refuse_references(event: _Event) -> None:
     if event.anchor is not None:
-        raise Broken(event.start_mark.line + 1, "an anchor (&name) is not followed", refused=True)
+        raise BrokenYaml(event.start_mark.line + 1, "an anchor (&name) is not followed", refused=True)
     if event.tag is not None:
-        raise Broken(event.start_mark.line + 1, "a tag (!name) is not followed", refused=True)
+        raise BrokenYaml(event.start_mark.line + 1, "a tag (!name) is not followed", refused=True)
 
 
 def _opened(text: str, event: _Event) -> Node:
@@ -149,7 +149,7 @@ def _attach(text: str, parent: Node, node: Node) -> None:
     assert pairs is not None
     if not pairs or pairs[-1][1] is not _PENDING:
         if node.scalar is None:
-            raise Broken(node.line + 1, "a key that is not a plain word", refused=True)
+            raise BrokenYaml(node.line + 1, "a key that is not a plain word", refused=True)
         pairs.append((node, _PENDING))
         return
     key = pairs[-1][0]

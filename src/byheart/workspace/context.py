@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from byheart.domain.results import Listing
     from byheart.domain.roots import Place, Project, Root
     from byheart.search.cache import Cache
-    from byheart.search.models import Minds
+    from byheart.search.models import RecallModels
     from byheart.workspace.trust import Trust
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
@@ -35,14 +35,14 @@ REPOSITORYS = "came with the repository, not from you"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cabinet:
+class SearchTools:
     """Where records are searched: the index, one that is gone with the process for when the other cannot be used, and the
     models. `is_there` tells without opening it whether the index exists; `asked` is told that a cache was, so that others
     can see how the caches of a process that lives long are doing."""
 
     index: Callable[[], RecordIndex]
     spare: Callable[[], RecordIndex]
-    minds: Minds
+    recall_models: RecallModels
     answers: Cache[Listing]
     contexts: Cache[SessionContext]
     is_there: Callable[[], bool]
@@ -50,7 +50,7 @@ class Cabinet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Context:
     """The tools of one command. `roots` is ordered: the project's own first. `zone` None is the machine's own."""
 
     files: Files
@@ -64,7 +64,7 @@ class Desk:
     salt: Callable[[], bytes]
     journal: JournalSettings
     zone: tzinfo | None
-    cabinet: Callable[[], Cabinet]
+    search_tools: Callable[[], SearchTools]
     # Takes away what was prepared for sessions, and what is kept of what they were told.
     drop_briefs: Callable[[], None]
     # Which of the checkout's own files and lines are the user's.
@@ -76,7 +76,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedDocument:
     """A document of a root, as it stands on disk now. `strangers` are the entries that are not the user's, by their place
     among the document's."""
 
@@ -93,16 +93,16 @@ class Opened:
         return [each for at, each in enumerate(self.document.placed) if at not in self.strangers]
 
 
-def opened(desk: Desk, root: Root, name: str, place: Place | None = None) -> Opened:
+def opened(context: Context, root: Root, name: str, place: Place | None = None) -> OpenedDocument:
     """Read and parse one document; one that does not exist reads as the blank it would start from."""
-    dialect, place = desk.dialects[name], place or root.documents[name]
-    snapshot = desk.files.read(place, desk.most_bytes(name))
+    dialect, place = context.dialects[name], place or root.documents[name]
+    snapshot = context.files.read(place, context.most_bytes(name))
     text = snapshot.text if snapshot.text is not None else dialect.blank()
     document = dialect.parse(text)
     strangers = frozenset[int]()
-    if snapshot.text is not None and desk.trust.covers(place):
-        document, strangers = _judged(desk, place, name, document)
-    return Opened(
+    if snapshot.text is not None and context.trust.covers(place):
+        document, strangers = _judged(context, place, name, document)
+    return OpenedDocument(
         root=root,
         dialect=dialect,
         place=place,
@@ -112,17 +112,17 @@ def opened(desk: Desk, root: Root, name: str, place: Place | None = None) -> Ope
     )
 
 
-def _judged(desk: Desk, place: Place, name: str, document: Document) -> tuple[Document, frozenset[int]]:
+def _judged(context: Context, place: Place, name: str, document: Document) -> tuple[Document, frozenset[int]]:
     """A document of the checkout without what others say was forgotten, and which of its entries are theirs."""
     if name != PROFILE:
-        theirs = desk.trust.strangers(place, document.text.split("\n"))
+        theirs = context.trust.strangers(place, document.text.split("\n"))
         return document, frozenset(at for at, each in enumerate(document.placed) if each.line - 1 in theirs)
-    gone = desk.trust.strangers(place, deletions_of(document), FORGOTTEN_OF) if document.deletions else ()
+    gone = context.trust.strangers(place, deletions_of(document), FORGOTTEN_OF) if document.deletions else ()
     kept = tuple(each for at, each in enumerate(document.deletions) if at not in gone)
     switches = document.settings
-    if not desk.trust.is_on(place, document.text, says_on=switches.enabled):
+    if not context.trust.is_on(place, document.text, says_on=switches.enabled):
         switches = replace(switches, enabled=False)
-    return replace(document, deletions=kept, settings=switches), desk.trust.strangers(
+    return replace(document, deletions=kept, settings=switches), context.trust.strangers(
         place, entries_of(document), ENTRIES_OF
     )
 
@@ -134,24 +134,24 @@ def vouched(name: str, document: Document) -> list[str]:
     return [*entries_of(document), *deletions_of(document)]
 
 
-def holder(desk: Desk, hit: Hit) -> Root:
+def holder(context: Context, hit: Hit) -> Root:
     """The root that a hit is changed in: of its scope, with the very file it stands in."""
-    root = desk.roots[hit.scope]
+    root = context.roots[hit.scope]
     kept = root.kept.get(hit.dialect)
     return replace(root, documents={**root.documents, hit.dialect: kept}) if kept and str(kept) == hit.path else root
 
 
 def every(
-    desk: Desk, scopes: Iterable[Scope], names: Iterable[str], places: Sequence[Place] | None = None
-) -> tuple[list[Opened], list[Finding]]:
+    context: Context, scopes: Iterable[Scope], names: Iterable[str], places: Sequence[Place] | None = None
+) -> tuple[list[OpenedDocument], list[Finding]]:
     """All documents of these scopes and formats, or only those at these places; one that cannot be read becomes a problem, the
     others still count."""
     found, problems = [], []
     for scope in scopes:
         for name in names:
-            for place in places or desk.roots[scope].places(name):
+            for place in places or context.roots[scope].places(name):
                 try:
-                    found.append(opened(desk, desk.roots[scope], name, place))
+                    found.append(opened(context, context.roots[scope], name, place))
                 except (Unreadable, Unnatural) as error:
                     problems.append(
                         Finding(rule="unreadable", message=f"{error.problem}; {error.remedy}", place=error.path)
@@ -160,7 +160,7 @@ def every(
         problems += [
             Finding(
                 rule=problem.rule,
-                message=desk.scanner.redacted(problem.message),
+                message=context.scanner.redacted(problem.message),
                 place=str(each.place),
                 line=problem.line,
             )
@@ -169,7 +169,7 @@ def every(
     return found, problems
 
 
-def hits(each: Opened) -> list[Hit]:
+def hits(each: OpenedDocument) -> list[Hit]:
     """The document's records with their handles. Entries that would share one are named by all that they say, and so is what
     others wrote: a name that was somebody's once is never another's."""
     scope, dialect = each.root.scope, each.dialect
@@ -203,11 +203,11 @@ def hits(each: Opened) -> list[Hit]:
     return found
 
 
-def own_part(desk: Desk, place: Place, name: str, document: Document) -> Document:
+def own_part(context: Context, place: Place, name: str, document: Document) -> Document:
     """A document with only the entries that are the user's: what others wrote is neither reinforced nor overruled by them."""
-    if not desk.trust.covers(place):
+    if not context.trust.covers(place):
         return document
-    document, theirs = _judged(desk, place, name, document)
+    document, theirs = _judged(context, place, name, document)
     return replace(document, placed=tuple(each for at, each in enumerate(document.placed) if at not in theirs))
 
 
@@ -216,11 +216,11 @@ def handle_of(scope: Scope, dialect: str, key: str | None, text: str) -> str:
     return short_digest(scope.value, dialect, key or normalised(text))
 
 
-def without_secrets(desk: Desk, found: Sequence[Hit]) -> list[Hit]:
+def without_secrets(context: Context, found: Sequence[Hit]) -> list[Hit]:
     """The hits with any secret that a person put into the file by hand blanked out, in whichever field it stands."""
-    if not desk.scanner.secrets("\n".join(_whole(hit.record) for hit in found)):
+    if not context.scanner.secrets("\n".join(_whole(hit.record) for hit in found)):
         return list(found)
-    return [replace(hit, record=cleaned(desk, hit.record)) for hit in found]
+    return [replace(hit, record=cleaned(context, hit.record)) for hit in found]
 
 
 def _whole(record: Record) -> str:
@@ -238,16 +238,16 @@ def _whole(record: Record) -> str:
     return "\n".join(dict.fromkeys([*parts, *(f"{record.key} = {part}" for part in parts if not record.triple)]))
 
 
-def cleaned(desk: Desk, record: Record) -> Record:
+def cleaned(context: Context, record: Record) -> Record:
     """The record with every secret in it replaced by the name of the rule that found it."""
-    if not desk.scanner.secrets(_whole(record)):
+    if not context.scanner.secrets(_whole(record)):
         return record
 
     def clean(part: str) -> str:
-        alone = desk.scanner.redacted(part)
+        alone = context.scanner.redacted(part)
         if alone != part or not part:
             return alone
-        found = desk.scanner.secrets(f"{record.key} = {part}")
+        found = context.scanner.secrets(f"{record.key} = {part}")
         return f"[REDACTED:{found[0].rule}]" if found and not record.triple else part
 
     return replace(
@@ -256,7 +256,7 @@ def cleaned(desk: Desk, record: Record) -> Record:
         value=_each_leaf(record.value, clean),
         tags=tuple(clean(tag) for tag in record.tags),
         source=clean(record.source) if record.source else record.source,
-        key=desk.scanner.redacted(record.key) if record.key else record.key,
+        key=context.scanner.redacted(record.key) if record.key else record.key,
         triple=(clean(record.triple[0]), clean(record.triple[1]), clean(record.triple[2])) if record.triple else None,
         origin=replace(
             record.origin,
@@ -282,26 +282,26 @@ def _each_leaf(value: Value, change: Callable[[str], str]) -> Value:
             return value
 
 
-def is_enabled(desk: Desk, root: Root) -> bool:
+def is_enabled(context: Context, root: Root) -> bool:
     """Whether memory may be applied and written unasked: config and the notebook's own switch both say so."""
-    if not desk.limits.enabled:
+    if not context.limits.enabled:
         return False
-    roots = {id(each): each for each in (root, desk.roots[Scope.LOCAL])}
-    return all(_says_on(desk, each, place) for each in roots.values() for place in each.places(PROFILE))
+    roots = {id(each): each for each in (root, context.roots[Scope.LOCAL])}
+    return all(_says_on(context, each, place) for each in roots.values() for place in each.places(PROFILE))
 
 
-def _says_on(desk: Desk, root: Root, place: Place) -> bool:
+def _says_on(context: Context, root: Root, place: Place) -> bool:
     try:
-        return opened(desk, root, PROFILE, place).document.settings.enabled
+        return opened(context, root, PROFILE, place).document.settings.enabled
     except (Unreadable, Unnatural):
         # A notebook that cannot be read takes none of the others away; that it cannot is told by whoever tells of it.
         return True
 
 
-def find_one(desk: Desk, selector: str, scope: Scope | None, names: Sequence[str] = NOTEBOOKS) -> Hit:
+def find_one(context: Context, selector: str, scope: Scope | None, names: Sequence[str] = NOTEBOOKS) -> Hit:
     """The one record a selector names. Raises Ambiguous or NothingFound, with what may have been meant."""
-    scopes = [scope] if scope else list(desk.roots)
-    documents, _ = every(desk, scopes, names)
+    scopes = [scope] if scope else list(context.roots)
+    documents, _ = every(context, scopes, names)
     found = [hit for each in documents for hit in hits(each)]
     matches = tombstones.meant(selector, found)
     if len(matches) > 1:

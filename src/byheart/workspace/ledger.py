@@ -16,7 +16,7 @@ from byheart.domain.roots import Place, Root
 from byheart.domain.values import asdict, dataclass, fields
 from byheart.text.jsonspans import unescaped
 from byheart.text.similarity import normalised
-from byheart.workspace.context import JOURNAL, Desk
+from byheart.workspace.context import JOURNAL, Context
 from byheart.workspace.tombstones import Tombstone
 
 LOG, FORGOTTEN, BACKUP = "log.ndjson", "forgotten.ndjson", "backup"
@@ -26,7 +26,7 @@ ALONG = ".along"
 _TELLING = 24
 
 
-class Piece(TypedDict):
+class LoggedSplice(TypedDict):
     """One splice with both of its sides."""
 
     at: int
@@ -34,7 +34,7 @@ class Piece(TypedDict):
     new: str
 
 
-class Turn(TypedDict):
+class RecordChange(TypedDict):
     """One record before and after a change; None where it was not there, or is no longer."""
 
     was: dict[str, Value] | None
@@ -42,7 +42,7 @@ class Turn(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class StoredChange:
     """A change as the log keeps it. `pieces` is None where the change cannot be undone."""
 
     id: str
@@ -54,8 +54,8 @@ class Entry:
     handle: str | None = None
     before: str = ""
     after: str = ""
-    pieces: list[Piece] | None = None
-    turns: list[Turn] | None = None
+    pieces: list[LoggedSplice] | None = None
+    turns: list[RecordChange] | None = None
     backup: str | None = None
     undoes: str | None = None
     scrubbed: bool = False
@@ -82,28 +82,28 @@ class Entry:
         return not self.scrubbed and (self.pieces is not None or self.backup is not None or bool(self.turns))
 
 
-_NAMES = {each.name for each in fields(Entry)}
+_NAMES = {each.name for each in fields(StoredChange)}
 
 
-def entry_for(desk: Desk, root: Root, dialect: str, action: str) -> Entry:
+def entry_for(context: Context, root: Root, dialect: str, action: str) -> StoredChange:
     """A new entry about one of a root's documents, dated now."""
     place = root.documents[dialect]
-    at = desk.clock().isoformat(timespec="microseconds")
-    return Entry(id=desk.token(), at=at, action=action, dialect=dialect, base=place.base, path=place.path)
+    at = context.clock().isoformat(timespec="microseconds")
+    return StoredChange(id=context.token(), at=at, action=action, dialect=dialect, base=place.base, path=place.path)
 
 
-def entries(desk: Desk, root: Root) -> list[Entry]:
+def entries(context: Context, root: Root) -> list[StoredChange]:
     """The whole log, oldest first; a line that cannot be read is passed over."""
-    return [entry for _, entry in _rows(desk.files.read(root.own(LOG)).text or "") if entry is not None]
+    return [entry for _, entry in _rows(context.files.read(root.own(LOG)).text or "") if entry is not None]
 
 
-def _rows(text: str) -> Iterator[tuple[str, Entry | None]]:
+def _rows(text: str) -> Iterator[tuple[str, StoredChange | None]]:
     for row in text.split("\n"):
         if not row.strip():
             continue
         try:
             raw = json.loads(row)
-            yield row, Entry(**{name: value for name, value in raw.items() if name in _NAMES})
+            yield row, StoredChange(**{name: value for name, value in raw.items() if name in _NAMES})
         except (ValueError, TypeError, AttributeError, RecursionError):
             yield row, None
 
@@ -113,21 +113,21 @@ def _line(raw: Mapping[str, object]) -> str:
     return json.dumps({name: value for name, value in raw.items() if value not in (None, "", False, 0)}) + "\n"
 
 
-def record(desk: Desk, root: Root, entry: Entry) -> None:
+def record(context: Context, root: Root, entry: StoredChange) -> None:
     """Add an entry; now and then, old ones are let go when there are twice as many as the log should hold."""
     place = root.own(LOG)
-    desk.files.append(place, _line(asdict(entry)), None)
+    context.files.append(place, _line(asdict(entry)), None)
     # Receipts are random, so this looks at the whole log for one change in eight.
     if entry.id[-1] not in "07":
         return
-    snapshot = desk.files.read(place)
-    most = desk.limits.log_entries
+    snapshot = context.files.read(place)
+    most = context.limits.log_entries
     if snapshot.text is not None and snapshot.text.count("\n") > 2 * most:
         rows = snapshot.text.split("\n")[:-1]
-        desk.files.write(place, "".join(row + "\n" for row in rows[-most:]), snapshot.digest)
+        context.files.write(place, "".join(row + "\n" for row in rows[-most:]), snapshot.digest)
 
 
-def mentions(entry: Entry, handle: str, texts: Iterable[str]) -> bool:
+def mentions(entry: StoredChange, handle: str, texts: Iterable[str]) -> bool:
     """Whether an entry is about a record, or repeats what it said."""
     if entry.handle == handle:
         return True
@@ -144,12 +144,12 @@ def mentions(entry: Entry, handle: str, texts: Iterable[str]) -> bool:
     return entry.dialect == JOURNAL and any(normalised(other) in whole for other in said)
 
 
-def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
+def scrub(context: Context, root: Root, handle: str, texts: list[str]) -> int:
     """Take a forgotten record out of the log, and backups that hold it away; how many places held it."""
     touched = 0
     place = root.own(LOG)
-    snapshot = desk.files.read(place)
-    gone = _without_backups(desk, root, texts)
+    snapshot = context.files.read(place)
+    gone = _without_backups(context, root, texts)
     rows = []
     for row, entry in _rows(snapshot.text or ""):
         if entry is None:
@@ -158,7 +158,7 @@ def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
             rows += [] if unclear else [row + "\n"]
         elif not entry.scrubbed and (mentions(entry, handle, texts) or {entry.backup, entry.long_backup} & gone):
             touched += 1
-            bare = Entry(
+            bare = StoredChange(
                 id=entry.id, at=entry.at, action=entry.action, dialect=entry.dialect, base=entry.base,
                 path=entry.path, handle=entry.handle, undoes=entry.undoes, scrubbed=True,
             )  # fmt: skip
@@ -166,21 +166,21 @@ def scrub(desk: Desk, root: Root, handle: str, texts: list[str]) -> int:
         else:
             rows.append(row + "\n")
     if touched:
-        desk.files.write(place, "".join(rows), snapshot.digest)
+        context.files.write(place, "".join(rows), snapshot.digest)
     return touched + len(gone)
 
 
-def _without_backups(desk: Desk, root: Root, texts: list[str]) -> set[str]:
+def _without_backups(context: Context, root: Root, texts: list[str]) -> set[str]:
     """Remove the backups that hold one of these texts, however it is spelled there. They are never edited: a backup is
     the bytes of a person's file, or it is nothing."""
     folder, gone = root.own(BACKUP), set()
     wanted = [_folded(text) for text in texts if len(text.strip()) > 2]
-    for name in desk.files.names(folder):
+    for name in context.files.names(folder):
         copy = Place(folder.base, f"{folder.path}/{name}")
-        held = desk.files.read(copy)
+        held = context.files.read(copy)
         content = _folded(held.text or "")
         if any(each in content for each in wanted):
-            desk.files.remove(copy, held.digest)
+            context.files.remove(copy, held.digest)
             gone.add(name)
     return gone
 
@@ -190,9 +190,9 @@ def _folded(text: str) -> str:
     return re.sub(r"[\s\\\"'>|-]+", " ", unescaped(text)).casefold().strip()
 
 
-def tombstones(desk: Desk) -> list[Tombstone]:
+def tombstones(context: Context) -> list[Tombstone]:
     """Everything that was forgotten, in whichever scope: what a person wants gone is wanted nowhere."""
-    texts = (desk.files.read(root.own(FORGOTTEN)).text or "" for root in desk.roots.values())
+    texts = (context.files.read(root.own(FORGOTTEN)).text or "" for root in context.roots.values())
     return [stone for text in texts for stone in stones_in(text)]
 
 
@@ -217,48 +217,48 @@ def stones_in(text: str) -> list[Tombstone]:
     return found
 
 
-def bury(desk: Desk, root: Root, tombstone: Tombstone) -> None:
+def bury(context: Context, root: Root, tombstone: Tombstone) -> None:
     """Add a tombstone; on disk before the record goes, so that no crash lets it be learnt again."""
-    desk.files.append(root.own(FORGOTTEN), _line(asdict(tombstone)), None)
+    context.files.append(root.own(FORGOTTEN), _line(asdict(tombstone)), None)
     # What was prepared for sessions may hold it.
-    desk.drop_briefs()
+    context.drop_briefs()
 
 
-def backup_name(desk: Desk, place: Place) -> str:
+def backup_name(context: Context, place: Place) -> str:
     """A name for a new backup of a file."""
-    stamp = desk.clock().strftime("%Y%m%dT%H%M%SZ")
-    return f"{stamp}-{desk.token()}-{place.path.rsplit('/', 1)[-1]}"
+    stamp = context.clock().strftime("%Y%m%dT%H%M%SZ")
+    return f"{stamp}-{context.token()}-{place.path.rsplit('/', 1)[-1]}"
 
 
-def back_up(desk: Desk, root: Root, place: Place, text: str, name: str | None = None) -> str:
+def back_up(context: Context, root: Root, place: Place, text: str, name: str | None = None) -> str:
     """Keep a copy of a file's whole text; the name to find it by."""
-    name = name or backup_name(desk, place)
+    name = name or backup_name(context, place)
     folder = root.own(BACKUP)
-    desk.files.write(Place(folder.base, f"{folder.path}/{name}"), text, "")
+    context.files.write(Place(folder.base, f"{folder.path}/{name}"), text, "")
     return name
 
 
-def drop_backup(desk: Desk, root: Root, name: str) -> None:
+def drop_backup(context: Context, root: Root, name: str) -> None:
     """Remove one backup, and what was backed up along with it, if they are there."""
     folder = root.own(BACKUP)
     for each in (name, name + ALONG):
         place = Place(folder.base, f"{folder.path}/{each}")
-        held = desk.files.read(place)
+        held = context.files.read(place)
         if held.text is not None:
-            desk.files.remove(place, held.digest)
+            context.files.remove(place, held.digest)
 
 
-def drop_backups(desk: Desk, root: Root, action: str, but: str | None) -> None:
+def drop_backups(context: Context, root: Root, action: str, but: str | None) -> None:
     """Remove the backups that changes of one sort made, all but one: each is as large as the file itself."""
-    for entry in entries(desk, root):
+    for entry in entries(context, root):
         if entry.action == action and entry.backup and entry.backup != but:
-            drop_backup(desk, root, entry.backup)
+            drop_backup(context, root, entry.backup)
 
 
-def restored(desk: Desk, root: Root, name: str) -> str:
+def restored(context: Context, root: Root, name: str) -> str:
     """A backup's text."""
     folder = root.own(BACKUP)
-    text = desk.files.read(Place(folder.base, f"{folder.path}/{name}")).text
+    text = context.files.read(Place(folder.base, f"{folder.path}/{name}")).text
     if text is None:
         raise NotUndoable(f"the backup {name} is gone, so this cannot be undone")
     return text
@@ -340,7 +340,7 @@ def from_fields(raw: object) -> Record:
     )
 
 
-def shown(found: list[Entry], backups: set[str]) -> list[LogEntry]:
+def shown(found: list[StoredChange], backups: set[str]) -> list[LogEntry]:
     """The log for people: newest first, with what has been undone, and what can be, given the backups that are there."""
     undone = {entry.undoes for entry in found if entry.undoes}
     return [
@@ -362,7 +362,7 @@ def shown(found: list[Entry], backups: set[str]) -> list[LogEntry]:
     ]
 
 
-def _summary(entry: Entry) -> str:
+def _summary(entry: StoredChange) -> str:
     if entry.scrubbed:
         return "(forgotten)"
     if entry.undoes:

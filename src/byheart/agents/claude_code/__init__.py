@@ -27,7 +27,7 @@ from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in, is_running, setting_of
 from byheart.agents.reading.lines import Broken, document
 from byheart.agents.reading.values import mapping
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Found, Session, Tally
 
@@ -93,7 +93,7 @@ def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
     ]
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Claude Code: hooks in its settings, MCP, a skill and a command."""
     folder = base(target, "CLAUDE_CONFIG_DIR", ".claude")
     events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
@@ -119,7 +119,7 @@ def recipe(target: Target, texts: Texts) -> Recipe:
     return Recipe(agent="claude-code", pieces=tuple(pieces), folders=(folder,), programs=("claude",))
 
 
-def plugin(target: Target, texts: Texts) -> dict[str, str]:
+def plugin(target: InstallTarget, texts: Texts) -> dict[str, str]:
     """A marketplace with one plugin, as Claude Code reads it: path → text."""
     market = {
         "name": "byheart",

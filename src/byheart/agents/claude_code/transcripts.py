@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, string, when
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
 from byheart.text.slugs import short_digest
@@ -104,9 +104,9 @@ class ClaudeReader:
     """Reads the lines of one file."""
 
     def __init__(self, found: Found) -> None:
-        self.scribe = Scribe(session_of(found))
-        self._is_agent = self.scribe.session.id.startswith("agent-")
-        self._is_named = self._is_agent or named_uuid(self.scribe.session.id) is not None
+        self.builder = TurnBuilder(session_of(found))
+        self._is_agent = self.builder.session.id.startswith("agent-")
+        self._is_named = self._is_agent or named_uuid(self.builder.session.id) is not None
         self._parents: OrderedDict[int, int] = OrderedDict()
         self._prompts: dict[int, int] = {}
         self._tip = 0
@@ -121,7 +121,7 @@ class ClaudeReader:
         """Take one line in; the name of its type where that is unknown."""
         kind = string(value.get("type"))
         at = when(value.get("timestamp"))
-        self.scribe.at_line(string(value.get("uuid")))
+        self.builder.at_line(string(value.get("uuid")))
         self._facts(value, at)
         if kind == "user":
             self._user(value, at)
@@ -135,7 +135,7 @@ class ClaudeReader:
             self._queue(value, at)
         elif kind in _TITLES:
             if kind == "custom-title" or not self._is_titled:
-                self.scribe.know(title=string(value.get(_TITLES[kind])))
+                self.builder.know(title=string(value.get(_TITLES[kind])))
             self._is_titled = self._is_titled or kind == "custom-title"
         elif kind not in _QUIET and not (isinstance(kind, str) and kind.startswith(_PREFIXES)):
             return string(kind) or ("?" + ",".join(sorted(value)[:4]))
@@ -143,23 +143,23 @@ class ClaudeReader:
         return None
 
     def _facts(self, value: dict[str, Any], at: Any) -> None:
-        scribe, branch = self.scribe, string(value.get("gitBranch"))
-        scribe.seen(at)
-        session = scribe.session
+        builder, branch = self.builder, string(value.get("gitBranch"))
+        builder.seen(at)
+        session = builder.session
         if session.cwd is None:
-            scribe.know(cwd=string(value.get("cwd")))
+            builder.know(cwd=string(value.get("cwd")))
         if (version := value.get("version")) and session.version != version:
-            scribe.know(version=string(version))
+            builder.know(version=string(version))
         if branch and branch != "HEAD" and session.branch != branch:
-            scribe.know(branch=branch)
+            builder.know(branch=branch)
         owner = value.get("sessionId")
         if isinstance(owner, str) and owner:
             if self._is_agent and session.parent is None:
-                scribe.know(parent=owner)
+                builder.know(parent=owner)
             elif not self._is_named:
                 # A copy under another name still says whose session it is.
                 self._is_named = True
-                scribe.know(id=owner)
+                builder.know(id=owner)
 
     def _queue(self, value: dict[str, Any], at: Any) -> None:
         """Words typed while the agent was busy are told when they were typed. A line that repeats them follows when the agent
@@ -169,8 +169,8 @@ class ClaudeReader:
             number = None
             if text and not text.startswith(("<", "{", "/")):
                 mark = short_digest(text)
-                self.scribe.at_line(f"queue:{value.get('timestamp')}:{mark}")
-                number = self.scribe.hear(text, at)
+                self.builder.at_line(f"queue:{value.get('timestamp')}:{mark}")
+                number = self.builder.hear(text, at)
                 if number is not None:
                     self._queued = [*self._queued[-20:], (mark, number)]
             self._waiting = [*self._waiting[-20:], _NOBODYS if number is None else number]
@@ -180,7 +180,7 @@ class ClaudeReader:
         elif done == "popAll":
             # Taken back into the prompt before the agent saw them.
             back = set(self._waiting) - {_NOBODYS}
-            self.scribe.stand(sorted(back), Standing.ROLLED_BACK)
+            self.builder.stand(sorted(back), Standing.ROLLED_BACK)
             self._queued = [(mark, number) for mark, number in self._queued if number not in back]
             self._waiting = []
 
@@ -223,7 +223,7 @@ class ClaudeReader:
             # A plan that the agent wrote and the person let it carry out.
             reason = "plan"
         if reason:
-            self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic=reason, side=side)
+            self.builder.say("user", Speaker.SYSTEM, text, at, synthetic=reason, side=side)
             return
         before = self._prompt_line(value) if side is None else None
         number = (self._queued_as(text) if side is None else None) or self._hear(text, at, side)
@@ -234,14 +234,14 @@ class ClaudeReader:
         """A message under the user's role; a slash command is what was typed, not how the client spells it."""
         name = _COMMAND.search(text)
         if name is None:
-            return self.scribe.hear(text, at, side=side, wrappers=("bash-input",))
+            return self.builder.hear(text, at, side=side, wrappers=("bash-input",))
         given = _GIVEN.search(text)
         typed = f"{name.group(1).strip()} {given.group(1).strip() if given else ''}".strip()
         typed = typed if typed.startswith("/") else f"/{typed}"
         if typed.split()[0] in _OWN_COMMANDS or side is not None:
-            self.scribe.say("user", Speaker.SYSTEM, typed, at, synthetic="command", side=side)
+            self.builder.say("user", Speaker.SYSTEM, typed, at, synthetic="command", side=side)
             return None
-        return self.scribe.say("user", Speaker.USER, typed, at)
+        return self.builder.say("user", Speaker.USER, typed, at)
 
     def _prompt_line(self, value: dict[str, Any]) -> int | None:
         """A prompt that hangs on an older place takes back the prompts between there and the last line."""
@@ -263,7 +263,7 @@ class ClaudeReader:
                 step = self._parents[step]
             if step == parent and crossed:
                 first = min(crossed)
-                self.scribe.stand(range(first, self.scribe.number + 1), Standing.ROLLED_BACK)
+                self.builder.stand(range(first, self.builder.number + 1), Standing.ROLLED_BACK)
                 self._prompts = {node: number for node, number in self._prompts.items() if number < first}
         return own
 
@@ -284,7 +284,7 @@ class ClaudeReader:
 
     def _side(self, value: dict[str, Any]) -> str | None:
         if self._is_agent:
-            return self.scribe.session.id
+            return self.builder.session.id
         return string(value.get("agentId")) or "side" if value.get("isSidechain") else None
 
     def _result(self, block: dict[str, Any], value: dict[str, Any], at: Any) -> None:
@@ -303,7 +303,7 @@ class ClaudeReader:
         call = string(block.get("tool_use_id")) or None
         # What fails is told as an error, so what is not went well; but for a status that the client explains away.
         odd = not failed and bool(result.get("returnCodeInterpretation"))
-        self.scribe.answer(
+        self.builder.answer(
             call,
             output,
             at,
@@ -320,16 +320,16 @@ class ClaudeReader:
         said = _SAID.search(output) if refused and self._side(value) is None else None
         if said and not said.group(1).startswith("The user wants to clarify these questions"):
             # A refusal may carry the person's own words.
-            self.scribe.hear(said.group(1), at)
+            self.builder.hear(said.group(1), at)
 
     def _assistant(self, value: dict[str, Any], at: Any) -> None:
         message = value.get("message")
         if not isinstance(message, dict):
-            self.scribe.say("assistant", Speaker.ASSISTANT, string(message), at)
+            self.builder.say("assistant", Speaker.ASSISTANT, string(message), at)
             return
         side, content = self._side(value), message.get("content")
-        if self.scribe.session.model is None and string(message.get("model")) != "<synthetic>":
-            self.scribe.know(model=string(message.get("model")))
+        if self.builder.session.model is None and string(message.get("model")) != "<synthetic>":
+            self.builder.know(model=string(message.get("model")))
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
         notice = "notice" if value.get("isApiErrorMessage") or message.get("model") == "<synthetic>" else None
@@ -337,17 +337,17 @@ class ClaudeReader:
             kind = string(mapping(block).get("type"))
             if kind == "text":
                 speaker = Speaker.SYSTEM if notice else Speaker.ASSISTANT
-                self.scribe.say("assistant", speaker, string(block.get("text")), at, synthetic=notice, side=side)
+                self.builder.say("assistant", speaker, string(block.get("text")), at, synthetic=notice, side=side)
             elif kind in ("tool_use", "mcp_tool_use", "server_tool_use"):
                 if kind != "tool_use" or string(block.get("name")).startswith("mcp__"):
                     self._foreign[hash_of(string(block.get("id")))] = None
                     if len(self._foreign) > _OPEN_CALLS:
                         self._foreign.pop(next(iter(self._foreign)))
-                self.scribe.call(
+                self.builder.call(
                     string(block.get("id")) or None, string(block.get("name")), block.get("input"), at, side=side
                 )
             elif kind not in _BLOCKS:
-                self.scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=side)
+                self.builder.say("assistant", Speaker.ASSISTANT, flat(block), at, side=side)
 
     def _attachment(self, attachment: dict[str, Any], at: Any, side: str | None) -> None:
         kind = string(attachment.get("type"))
@@ -359,21 +359,21 @@ class ClaudeReader:
                 if self._queued_as(text) is None:
                     self._hear(text, at, None)
             else:
-                self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic="notice")
+                self.builder.say("user", Speaker.SYSTEM, text, at, synthetic="notice")
         elif kind in _HOOKS:
             text = (
                 flat(attachment.get("content"))
                 or string(attachment.get("stdout"))
                 or flat(attachment.get("blockingError"))
             )
-            self.scribe.say("attachment", Speaker.SYSTEM, text, at, synthetic="hook")
+            self.builder.say("attachment", Speaker.SYSTEM, text, at, synthetic="hook")
 
     def _system(self, value: dict[str, Any], at: Any) -> None:
         kind = string(value.get("subtype"))
         if kind == "compact_boundary":
-            self.scribe.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
+            self.builder.say("system", Speaker.SYSTEM, "[the conversation was compacted here]", at, synthetic="summary")
         elif kind in ("local_command", "slash_command"):
-            self.scribe.say("system", Speaker.SYSTEM, string(value.get("content")), at, synthetic="command")
+            self.builder.say("system", Speaker.SYSTEM, string(value.get("content")), at, synthetic="command")
 
     def finish(self) -> None:
         """Nothing is left to say."""
@@ -381,7 +381,7 @@ class ClaudeReader:
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
         return {
-            "scribe": self.scribe.state(),
+            "scribe": self.builder.state(),
             "parents": list(self._parents.items()),
             "prompts": list(self._prompts.items()),
             "tip": self._tip,
@@ -395,7 +395,7 @@ class ClaudeReader:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
         self._parents = OrderedDict((int(node), int(parent)) for node, parent in state["parents"])
         self._prompts = {int(node): int(number) for node, number in state["prompts"]}
         self._tip = int(state["tip"])

@@ -29,7 +29,7 @@ from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.memory_files import Native
 from byheart.agents.reading.values import mapping, string
-from byheart.domain.installing import Recipe, Target
+from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session
 
@@ -117,7 +117,7 @@ def _beside(path: str) -> str:
         return ""
 
 
-def recipe(target: Target, texts: Texts) -> Recipe:
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Codex: hooks.json, MCP in config.toml, a skill, a block in AGENTS.md. It runs only hooks that somebody trusts."""
     folder = base(target, "CODEX_HOME", ".codex")
     place = f"{target.project}/.codex" if target.project else folder
@@ -155,7 +155,7 @@ def _toml(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def plugin(target: Target, texts: Texts) -> dict[str, str]:
+def plugin(target: InstallTarget, texts: Texts) -> dict[str, str]:
     """A marketplace with one plugin, as Codex reads it: path → text."""
     market = {
         "name": "byheart",

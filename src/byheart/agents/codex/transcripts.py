@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from byheart.agents.reading import lines, tools
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, number, string, when
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 from byheart.text.slugs import short_digest
@@ -78,7 +78,7 @@ class CodexReader:
 
     def __init__(self, found: Found) -> None:
         name = os.path.basename(found.path)
-        self.scribe = Scribe(Session(id=named_uuid(name) or name.split(".")[0], agent=NAME, path=found.path))
+        self.builder = TurnBuilder(Session(id=named_uuid(name) or name.split(".")[0], agent=NAME, path=found.path))
         self._is_first = True
         self._lines = 0
         self._copying: datetime | None = None
@@ -105,9 +105,9 @@ class CodexReader:
             return self._item(value, at) if kind else "?" + ",".join(sorted(value)[:4])
         if self._own_from is not None or self._copying is not None:
             self._place(value, at)
-        self.scribe.seen(at)
+        self.builder.seen(at)
         # The same line in a copy of the file is the same turn.
-        self.scribe.at_line(self.scribe.session.id, value.get("timestamp"), self._lines)
+        self.builder.at_line(self.builder.session.id, value.get("timestamp"), self._lines)
         self._lines += 1
         if kind == "session_meta":
             self._meta(payload, at)
@@ -118,10 +118,10 @@ class CodexReader:
             return self._event(payload, at)
         elif kind == "turn_context":
             inner = mapping(payload.get("turn_context")) or payload
-            self.scribe.know_first(cwd=string(inner.get("cwd")))
-            self.scribe.know(model=string(inner.get("model")))
+            self.builder.know_first(cwd=string(inner.get("cwd")))
+            self.builder.know(model=string(inner.get("model")))
         elif kind == "compacted":
-            self.scribe.say(
+            self.builder.say(
                 "system",
                 Speaker.SYSTEM,
                 "[the conversation was compacted here]\n" + string(payload.get("message")),
@@ -129,7 +129,7 @@ class CodexReader:
                 synthetic="summary",
             )
         elif kind == "inter_agent_communication":
-            self.scribe.say(
+            self.builder.say(
                 "user", Speaker.SYSTEM, flat(payload.get("content") or payload.get("message")), at, synthetic="notice"
             )
         elif kind not in _QUIET:
@@ -138,33 +138,33 @@ class CodexReader:
 
     def _place(self, value: dict[str, Any], at: datetime | None) -> None:
         """Where a parent's copied history ends and the session's own begins."""
-        scribe = self.scribe
+        builder = self.builder
         if self._own_from is not None:
             ordinal = number(value.get("ordinal"))
             if ordinal is not None:
-                scribe.standing = Standing.COPIED if ordinal < self._own_from else Standing.LIVE
+                builder.standing = Standing.COPIED if ordinal < self._own_from else Standing.LIVE
         elif self._copying is not None and at is not None:
             if at - self._copying > _PAUSE:
-                self._copying, scribe.standing = None, Standing.LIVE
+                self._copying, builder.standing = None, Standing.LIVE
             else:
                 self._copying = max(at, self._copying)
 
     def _meta(self, meta: dict[str, Any], at: datetime | None) -> None:
-        scribe, own = self.scribe, string(meta.get("id"))
+        builder, own = self.builder, string(meta.get("id"))
         if not self._is_first:
-            if own == scribe.session.id:
+            if own == builder.session.id:
                 self._git(meta)
-                scribe.know(memory_mode=string(meta.get("memory_mode")))
-            elif scribe.session.parent and self._own_from is None:
+                builder.know(memory_mode=string(meta.get("memory_mode")))
+            elif builder.session.parent and self._own_from is None:
                 # Another session's line: what follows came along with a fork.
-                scribe.standing, self._copying = Standing.COPIED, at or scribe.started
+                builder.standing, self._copying = Standing.COPIED, at or builder.started
             return
         self._is_first = False
-        scribe.seen(when(meta.get("timestamp")))
+        builder.seen(when(meta.get("timestamp")))
         told = mapping(meta.get("source")).get("subagent")
         source = mapping(told) if not isinstance(told, str) else {told: {}}
         spawned = mapping(source.get("thread_spawn"))
-        scribe.know(
+        builder.know(
             id=own,
             cwd=string(meta.get("cwd")),
             version=string(meta.get("cli_version")),
@@ -182,7 +182,7 @@ class CodexReader:
 
     def _git(self, meta: dict[str, Any]) -> None:
         git = mapping(meta.get("git"))
-        self.scribe.know(
+        self.builder.know(
             branch=string(git.get("branch")),
             commit=string(git.get("commit_hash")),
             remote=string(git.get("repository_url")),
@@ -193,7 +193,7 @@ class CodexReader:
         if kind == "message":
             self._message(item, at)
         elif kind == "agent_message":
-            self.scribe.say(
+            self.builder.say(
                 "assistant", Speaker.ASSISTANT, flat(item.get("content")), at, synthetic="message between agents"
             )
         elif kind in _CALLS:
@@ -209,14 +209,14 @@ class CodexReader:
         if role == "assistant":
             text = flat(item.get("content"))
             if self._is_new("assistant", text):
-                self.scribe.say(role, Speaker.ASSISTANT, text, at)
+                self.builder.say(role, Speaker.ASSISTANT, text, at)
         elif role == "user":
             self._user(item, at)
         else:
             kinds = listing(mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
             reason = string(kinds[0]).split(".")[0] if kinds else ""
             reason = "hook" if reason == "hooks" else "memory" if reason == "memories" else "instructions"
-            self.scribe.say(role or "system", Speaker.SYSTEM, flat(item.get("content")), at, synthetic=reason)
+            self.builder.say(role or "system", Speaker.SYSTEM, flat(item.get("content")), at, synthetic=reason)
 
     def _user(self, item: dict[str, Any], at: datetime | None) -> None:
         kinds = listing(mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
@@ -225,17 +225,17 @@ class CodexReader:
             kind = string(kinds[index]) if index < len(kinds) else ""
             text = flat(part)
             if kind and not kind.startswith(("user.", "unknown")):
-                self.scribe.say("user", Speaker.SYSTEM, text, at, synthetic=kind.split(".")[0])
+                self.builder.say("user", Speaker.SYSTEM, text, at, synthetic=kind.split(".")[0])
             else:
                 own.append(text)
         text = "\n".join(part for part in own if part)
-        if self.scribe.session.cwd is None and (place := _FOLDER.search(text)):
-            self.scribe.know(cwd=(place.group(1) or place.group(2)).strip())
+        if self.builder.session.cwd is None and (place := _FOLDER.search(text)):
+            self.builder.know(cwd=(place.group(1) or place.group(2)).strip())
         if self._is_new("user", text):
-            self._prompt(self.scribe.hear(text, at, side=self._side))
+            self._prompt(self.builder.hear(text, at, side=self._side))
 
     def _prompt(self, number: int | None) -> None:
-        if number is not None and self.scribe.standing is Standing.LIVE:
+        if number is not None and self.builder.standing is Standing.LIVE:
             self._prompts.append(number)
 
     def _is_new(self, role: str, text: str, *, event: bool = False) -> bool:
@@ -258,8 +258,8 @@ class CodexReader:
         if given is None:
             given = item.get("input") if "input" in item else item.get("action") or item.get("query")
         call = string(item.get("call_id")) or string(item.get("id")) or None
-        self.scribe.know_first(cwd=string(mapping(given).get("workdir")))
-        turn = self.scribe.call(call, f"{space}.{name}" if space else name, given, at)
+        self.builder.know_first(cwd=string(mapping(given).get("workdir")))
+        turn = self.builder.call(call, f"{space}.{name}" if space else name, given, at)
         if call is None:
             return
         if name == "write_stdin":
@@ -270,7 +270,7 @@ class CodexReader:
         if len(self._call_turns) > 500:
             self._call_turns.pop(next(iter(self._call_turns)))
         if kind in ("web_search_call", "image_generation_call"):
-            self.scribe.answer(call, None, at, failed=item.get("status") == "failed")
+            self.builder.answer(call, None, at, failed=item.get("status") == "failed")
 
     def _output(self, item: dict[str, Any], at: datetime | None) -> None:
         call = string(item.get("call_id")) or string(item.get("id")) or None
@@ -289,8 +289,8 @@ class CodexReader:
                 self._running.pop(next(iter(self._running)))
         if waited in self._running and status is not None:
             # The end of a command that was left running: its status belongs to the call that started it.
-            self.scribe.amend(self._running.pop(waited), text, status, at)
-        self.scribe.answer(
+            self.builder.amend(self._running.pop(waited), text, status, at)
+        self.builder.answer(
             call,
             text,
             at,
@@ -305,11 +305,11 @@ class CodexReader:
         if kind == "user_message":
             text = string(event.get("message"))
             if self._is_new("user", text, event=True):
-                self._prompt(self.scribe.hear(text, at, side=self._side))
+                self._prompt(self.builder.hear(text, at, side=self._side))
         elif kind == "agent_message":
             text = string(event.get("message"))
             if self._is_new("assistant", text, event=True):
-                self.scribe.say("assistant", Speaker.ASSISTANT, text, at)
+                self.builder.say("assistant", Speaker.ASSISTANT, text, at)
         elif kind == "item_completed":
             self._completed(mapping(event.get("item")), at)
         elif kind == "exec_command_end":
@@ -323,7 +323,7 @@ class CodexReader:
         elif kind == "thread_rolled_back":
             self._roll_back(number(event.get("num_turns")) or 0)
         elif kind == "thread_name_updated":
-            self.scribe.know(title=string(event.get("thread_name")))
+            self.builder.know(title=string(event.get("thread_name")))
         elif kind not in _EVENTS and not (isinstance(kind, str) and kind.startswith(_EVENT_PREFIXES)):
             return f"event_msg/{kind}"
         return None
@@ -334,35 +334,35 @@ class CodexReader:
         if kind == "UserMessage":
             text = flat(item.get("content"))
             if self._is_new("user", text, event=True):
-                self._prompt(self.scribe.hear(text, at, side=self._side))
+                self._prompt(self.builder.hear(text, at, side=self._side))
         elif kind == "AgentMessage":
             text = flat(item.get("content"))
             if self._is_new("assistant", text, event=True):
-                self.scribe.say("assistant", Speaker.ASSISTANT, text, at)
+                self.builder.say("assistant", Speaker.ASSISTANT, text, at)
         elif kind == "CommandExecution":
             self._ended(own, item, at)
         elif kind == "FileChange":
             changed = _changed(item.get("changes"))
-            if self.scribe.is_open(own):
+            if self.builder.is_open(own):
                 self._end(own, touches=changed, failed=item.get("status") == "failed")
             elif changed:
-                self.scribe.call(own, "apply_patch", None, at)
-                self.scribe.answer(
+                self.builder.call(own, "apply_patch", None, at)
+                self.builder.answer(
                     own, string(item.get("stdout")) or None, at, touches=changed, failed=item.get("status") == "failed"
                 )
 
     def _ended(self, call: str, event: dict[str, Any], at: datetime | None) -> None:
         status = number(event.get("exit_code"))
-        if self.scribe.is_open(call):
+        if self.builder.is_open(call):
             self._end(call, status=status)
-        elif self._scripts and self.scribe.is_open(self._scripts[-1]):
+        elif self._scripts and self.builder.is_open(self._scripts[-1]):
             # A command inside a script: the script's own call stands for it.
             if status is not None and self._ends.get(self._scripts[-1], {}).get("status") in (None, 0):
                 self._end(self._scripts[-1], status=status)
         elif self._call_turns.get(call) is None and event.get("type") == "CommandExecution":
             given = {"command": event.get("command")}
-            self.scribe.call(call, "exec_command", given, at)
-            self.scribe.answer(call, string(event.get("aggregated_output")), at, status=status)
+            self.builder.call(call, "exec_command", given, at)
+            self.builder.answer(call, string(event.get("aggregated_output")), at, status=status)
 
     def _end(self, call: str, **known: Any) -> None:
         if len(self._ends) > 500:
@@ -373,7 +373,7 @@ class CodexReader:
         if turns <= 0 or not self._prompts:
             return
         first = self._prompts[-turns] if turns <= len(self._prompts) else self._prompts[0]
-        self.scribe.stand(range(first, self.scribe.number + 1), Standing.ROLLED_BACK)
+        self.builder.stand(range(first, self.builder.number + 1), Standing.ROLLED_BACK)
         self._prompts = [prompt for prompt in self._prompts if prompt < first]
 
     def finish(self) -> None:
@@ -382,7 +382,7 @@ class CodexReader:
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
         return {
-            "scribe": self.scribe.state(),
+            "scribe": self.builder.state(),
             "first": self._is_first,
             "lines": self._lines,
             "copying": self._copying.isoformat() if self._copying else None,
@@ -402,7 +402,7 @@ class CodexReader:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
         self._is_first = state["first"]
         self._lines = int(state["lines"])
         self._copying = datetime.fromisoformat(state["copying"]) if state["copying"] else None
@@ -472,6 +472,6 @@ def document(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
             counted(tally, reader._item(item, began), 0)
         else:
             tally.skipped[lines.NOT_OBJECT] += 1
-        yield from reader.scribe.take()
+        yield from reader.builder.take()
     tally.known_bytes = tally.bytes
-    yield from reader.scribe.end()
+    yield from reader.builder.end()

@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from byheart.domain.installing import Kind, Piece
+from byheart.domain.installing import Piece, PieceKind
 from byheart.domain.values import replace
 from byheart.text.slugs import short_digest
 
@@ -43,7 +43,7 @@ def with_trust(recipe: Recipe, hooks: str, path: str, environment: Mapping[str, 
     if len(lines) != len(ours):
         return recipe, [BY_HAND]
     piece = Piece(
-        kind=Kind.BLOCK,
+        kind=PieceKind.BLOCK,
         path=config,
         at=(NAME, short_digest(path)),
         text="\n\n".join(lines),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.agents.installing.pieces import put_in, take_out
 from byheart.domain.errors import ByheartError, Conflict
-from byheart.domain.installing import FileChange, Installed, Kind, Piece
+from byheart.domain.installing import FileChange, Installed, Piece, PieceKind
 from byheart.domain.roots import Place
 from byheart.domain.values import replace
 from byheart.text.slugs import content_digest
@@ -65,7 +65,7 @@ class Connections:
         lost."""
         if known is None:
             return take_out(
-                now, wanted, was_there=now is not None and not all(piece.kind is Kind.FILE for piece in wanted)
+                now, wanted, was_there=now is not None and not all(piece.kind is PieceKind.FILE for piece in wanted)
             )
         pieces = [_piece(path, each) for each in known.get("pieces", [])]
         if now is not None and content_digest(now) == known.get("after"):
@@ -79,7 +79,7 @@ class Connections:
     def with_recorded(self, recipe: Recipe, scope: str) -> Recipe:
         """A recipe with the blocks that only connecting could find out."""
         files = self.record().get(f"{recipe.agent} {scope}", {}).get("files", {})
-        more = [_piece(path, told) for path, known in files.items() for told in known.get("pieces", []) if told["kind"] == Kind.BLOCK and told["at"]]  # fmt: skip
+        more = [_piece(path, told) for path, known in files.items() for told in known.get("pieces", []) if told["kind"] == PieceKind.BLOCK and told["at"]]  # fmt: skip
         return replace(recipe, pieces=(*recipe.pieces, *more))
 
     def connect(self, recipe: Recipe, scope: str) -> Installed:
@@ -171,7 +171,7 @@ class Connections:
         if (
             after is not None
             and known.get("created")
-            and any(each["kind"] == Kind.FILE for each in known.get("pieces", []))
+            and any(each["kind"] == PieceKind.FILE for each in known.get("pieces", []))
         ):
             done.notes.append(f"{path} was changed since byheart wrote it, so it stays")
         elif now != after:
@@ -228,7 +228,7 @@ def _by_file(recipe: Recipe) -> dict[str, list[Piece]]:
 
 def _is_theirs(text: str | None, pieces: Sequence[Piece]) -> bool:
     """Whether a file that we would write whole is somebody else's."""
-    whole = [piece for piece in pieces if piece.kind is Kind.FILE]
+    whole = [piece for piece in pieces if piece.kind is PieceKind.FILE]
     return bool(whole) and text is not None and all(text != piece.text for piece in whole) and "byheart" not in text
 
 
@@ -256,7 +256,7 @@ def _told(piece: Piece) -> dict[str, Any]:
 
 def _piece(path: str, told: dict[str, Any]) -> Piece:
     return Piece(
-        kind=Kind(told["kind"]),
+        kind=PieceKind(told["kind"]),
         path=path,
         why="",
         at=tuple(told["at"]),

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadInput
-from byheart.domain.installing import Kind, Piece
+from byheart.domain.installing import Piece, PieceKind
 from byheart.text import jsonedit
 
 if TYPE_CHECKING:
@@ -49,19 +49,23 @@ def take_out(text: str | None, pieces: Sequence[Piece], *, was_there: bool) -> s
     if text is None or was_there:
         return text
     try:
-        left = jsonedit.parsed(text) if pieces and pieces[0].kind in (Kind.MEMBER, Kind.ELEMENT) else text.strip()
+        left = (
+            jsonedit.parsed(text)
+            if pieces and pieces[0].kind in (PieceKind.MEMBER, PieceKind.ELEMENT)
+            else text.strip()
+        )
     except jsonedit.NotJson:
         return text
     return text if left not in ({}, "") else None
 
 
 def _with(text: str | None, piece: Piece) -> str | None:
-    if piece.kind is Kind.FILE:
+    if piece.kind is PieceKind.FILE:
         return piece.text
-    if piece.kind is Kind.BLOCK:
+    if piece.kind is PieceKind.BLOCK:
         return text if text and _block(piece) in text else _with_block(_without(text, piece), piece)
     try:
-        if piece.kind is Kind.MEMBER:
+        if piece.kind is PieceKind.MEMBER:
             known = _at(jsonedit.parsed(text or ""), piece.at)
             if piece.keeps and known is not None:
                 return text
@@ -77,15 +81,15 @@ def _with(text: str | None, piece: Piece) -> str | None:
 def _without(text: str | None, piece: Piece) -> str | None:
     if text is None:
         return None
-    if piece.kind is Kind.FILE:
+    if piece.kind is PieceKind.FILE:
         return None if text == piece.text else text
-    if piece.kind is Kind.BLOCK:
+    if piece.kind is PieceKind.BLOCK:
         return _without_block(text, piece)
     try:
         if piece.keeps and set(jsonedit.parsed(text)) != {piece.at[0]}:
             # It was there, or others have come to rely on it.
             return text
-        if piece.kind is Kind.MEMBER:
+        if piece.kind is PieceKind.MEMBER:
             return _less(text, piece.at) if _at(jsonedit.parsed(text), piece.at) is not None else text
         return _less_element(text, piece)
     except jsonedit.NotJson:

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any
 
-from byheart.agents.reading.turn_builder import Scribe
+from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import blocks_of, flat, mapping, named_uuid, number, string, when
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
 
@@ -26,7 +26,7 @@ class PiReader:
     def __init__(self, found: Found, agent: str = "pi") -> None:
         name = os.path.basename(found.path).removesuffix(".jsonl")
         own = found.part or named_uuid(name) or name.rsplit("_", 1)[-1]
-        self.scribe = Scribe(Session(id=own, agent=agent, path=found.path))
+        self.builder = TurnBuilder(Session(id=own, agent=agent, path=found.path))
         self._parents: dict[str, str] = {}
         self._numbers: dict[str, list[int]] = {}
         self._off: set[str] = set()
@@ -38,16 +38,16 @@ class PiReader:
     def line(self, value: dict[str, Any]) -> str | None:
         """Take one entry in; the name of its type where that is unknown."""
         kind, at = string(value.get("type")), when(value.get("timestamp"))
-        self.scribe.seen(at)
-        self.scribe.at_line(f"{value['id']}@{value.get('timestamp')}" if value.get("id") else "")
+        self.builder.seen(at)
+        self.builder.at_line(f"{value['id']}@{value.get('timestamp')}" if value.get("id") else "")
         if kind == "session":
             self._session(value)
             return None
         if kind in ("title", "title_change", "session_info"):
-            self.scribe.know(title=string(value.get("title")) or string(value.get("name")))
+            self.builder.know(title=string(value.get("title")) or string(value.get("name")))
             if kind == "title":
                 return None
-        before = self.scribe.number
+        before = self.builder.number
         unknown = self._entry(value, string(kind), at)
         self._node(value, before)
         return unknown
@@ -55,36 +55,36 @@ class PiReader:
     def _session(self, value: dict[str, Any]) -> None:
         parent = string(value.get("parentSession"))
         name = os.path.basename(parent).removesuffix(".jsonl")
-        self.scribe.know(
+        self.builder.know(
             id=string(value.get("id")),
             cwd=string(value.get("cwd")),
             parent=named_uuid(name) or name.rsplit("_", 1)[-1] or None,
         )
 
     def _entry(self, value: dict[str, Any], kind: str, at: Any) -> str | None:
-        scribe = self.scribe
+        builder = self.builder
         if kind == "message" or (not kind and isinstance(value.get("message"), dict)):
             return self._message(mapping(value.get("message")), at)
         if kind == "compaction" or kind == "branch_summary":
-            scribe.say("system", Speaker.SYSTEM, string(value.get("summary")), at, synthetic="summary")
+            builder.say("system", Speaker.SYSTEM, string(value.get("summary")), at, synthetic="summary")
         elif kind in ("custom_message", "hookMessage"):
-            scribe.say("user", Speaker.SYSTEM, flat(value.get("content")), at, synthetic="extension")
+            builder.say("user", Speaker.SYSTEM, flat(value.get("content")), at, synthetic="extension")
         elif kind == "custom":
             if value.get("customType") == "session_exit":
-                scribe.know(closed=True)
+                builder.know(closed=True)
         elif kind not in _QUIET:
             return kind or "?" + ",".join(sorted(value)[:4])
         return None
 
     def _message(self, message: dict[str, Any], at: Any) -> str | None:
         role, content = message.get("role"), message.get("content")
-        scribe = self.scribe
-        if role in ("user", "assistant") and scribe.session.closed:
-            scribe.session = _reopened(scribe.session)
+        builder = self.builder
+        if role in ("user", "assistant") and builder.session.closed:
+            builder.session = _reopened(builder.session)
         at = at or when(message.get("timestamp"))
         if role == "user":
             if message.get("attribution") not in (None, "user"):
-                scribe.say(
+                builder.say(
                     "user",
                     Speaker.SYSTEM,
                     flat(content),
@@ -92,26 +92,26 @@ class PiReader:
                     synthetic=string(message.get("attribution")) or "extension",
                 )
             else:
-                scribe.hear(flat(content), at, side=self._side)
+                builder.hear(flat(content), at, side=self._side)
         elif role == "assistant":
-            scribe.know(model=string(message.get("model")))
+            builder.know(model=string(message.get("model")))
             for block in blocks_of(content):
                 if string(mapping(block).get("type")) in ("toolCall", "tool_use"):
                     given = block.get("arguments", block.get("input"))
-                    scribe.call(string(block.get("id")) or None, string(block.get("name")), given, at, side=self._side)
+                    builder.call(string(block.get("id")) or None, string(block.get("name")), given, at, side=self._side)
                 else:
-                    scribe.say("assistant", Speaker.ASSISTANT, flat(block), at, side=self._side)
+                    builder.say("assistant", Speaker.ASSISTANT, flat(block), at, side=self._side)
             error = string(message.get("errorMessage"))
-            scribe.say("assistant", Speaker.SYSTEM, error, at, synthetic="notice")
+            builder.say("assistant", Speaker.SYSTEM, error, at, synthetic="notice")
         elif role in ("toolResult", "tool"):
             self._result(message, at)
         elif role == "bashExecution":
             # Run by the person with "!"; the output is theirs to see, and a command all the same.
-            call = f"user-{scribe.number}"
-            scribe.call(call, "bash", {"command": message.get("command")}, at)
-            scribe.answer(call, string(message.get("output")), at, status=number(message.get("exitCode")))
+            call = f"user-{builder.number}"
+            builder.call(call, "bash", {"command": message.get("command")}, at)
+            builder.answer(call, string(message.get("output")), at, status=number(message.get("exitCode")))
         elif role in ("custom", "hookMessage", "branchSummary", "compactionSummary", "system", "developer"):
-            scribe.say(
+            builder.say(
                 str(role), Speaker.SYSTEM, flat(content) or string(message.get("summary")), at, synthetic="extension"
             )
         else:
@@ -127,7 +127,7 @@ class PiReader:
             status = 0
         path = string(details.get("path")) or string(details.get("filePath"))
         touches = (Touch(path, How.EDIT),) if path and ("diff" in details or "patch" in details) else ()
-        self.scribe.answer(
+        self.builder.answer(
             string(message.get("toolCallId")) or None,
             flat(message.get("content")),
             at,
@@ -146,7 +146,7 @@ class PiReader:
             self._straight = False
         if own not in self._parents and len(self._parents) < _NODES:
             self._parents[own] = parent
-        fresh = list(range(before + 1, self.scribe.number + 1))
+        fresh = list(range(before + 1, self.builder.number + 1))
         if fresh:
             self._numbers[own] = fresh
         self._tip = own
@@ -167,14 +167,14 @@ class PiReader:
                 above = names[place - 1] if place else ""
             step = above
         gone = {own for own in self._numbers if own in self._parents and own not in on}
-        self.scribe.stand(sorted(n for own in gone - self._off for n in self._numbers[own]), Standing.ROLLED_BACK)
-        self.scribe.stand(sorted(n for own in self._off - gone for n in self._numbers[own]), Standing.LIVE)
+        self.builder.stand(sorted(n for own in gone - self._off for n in self._numbers[own]), Standing.ROLLED_BACK)
+        self.builder.stand(sorted(n for own in self._off - gone for n in self._numbers[own]), Standing.LIVE)
         self._off = gone
 
     def state(self) -> dict[str, Any]:
         """What has to be remembered to go on later."""
         return {
-            "scribe": self.scribe.state(),
+            "scribe": self.builder.state(),
             "parents": self._parents,
             "numbers": self._numbers,
             "off": sorted(self._off),
@@ -184,7 +184,7 @@ class PiReader:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        self.scribe.restore(state["scribe"])
+        self.builder.restore(state["scribe"])
         self._parents = dict(state["parents"])
         self._numbers = {own: list(numbers) for own, numbers in state["numbers"].items()}
         self._off = set(state["off"])

@@ -9,7 +9,7 @@ import msgspec
 
 from byheart.agents.reading import lines
 from byheart.agents.reading.lines import Broken, Lines
-from byheart.agents.reading.turn_builder import Scribe, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.domain.sessions import Caps, Event, Found, Mark, Tally
 
 # A reader's memory larger than this is not kept; the file is then read anew when it grows.
@@ -22,7 +22,7 @@ _PACK, _UNPACK = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().dec
 class Reader(Protocol):
     """Understands one agent's lines. `line` gives back the type's name where it knows nothing about it."""
 
-    scribe: Scribe
+    builder: TurnBuilder
 
     def line(self, value: dict[str, Any]) -> str | None: ...
 
@@ -78,7 +78,7 @@ class LineReading:
         if self._lines is None:
             return
         reader, tally = self._reader, self.tally
-        scribe = reader.scribe
+        builder = reader.builder
         try:
             for raw in self._lines:
                 try:
@@ -97,10 +97,10 @@ class LineReading:
                     # Another program's format may hold anything anywhere; one odd line must not cost the others.
                     tally.lines += 1
                     tally.skipped[lines.ODD_SHAPE] += 1
-                if events := scribe.take():
+                if events := builder.take():
                     yield from events
             reader.finish()
-            yield from reader.scribe.end()
+            yield from reader.builder.end()
             if not self._packed and not self._lines.cut_short:
                 state = reader.state()
                 packed = _PACK(state)

@@ -36,7 +36,7 @@ _FACTS = ("id", "parent", "closed")
 _TELLING = ("cwd", "version", "title", "branch", "commit", "remote")
 
 
-class Scribe:
+class TurnBuilder:
     """Collects what a reader finds as events."""
 
     def __init__(self, session: Session) -> None:

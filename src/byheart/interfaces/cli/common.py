@@ -18,7 +18,7 @@ from byheart.text.unicode import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from byheart.app.open import Opened, Surroundings
+    from byheart.app.open import OpenMemory, Surroundings
     from byheart.domain.results import Finding
 
 _STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -36,7 +36,7 @@ NOTEBOOKS = {
 
 
 @dataclass(slots=True)
-class Call:
+class CommandCall:
     """This call of the command: what was given before the command's name, and what is to be done when it has ended."""
 
     flags: tuple[str, ...] = ()
@@ -55,10 +55,10 @@ class Call:
 
 
 # One process, one call.
-call = Call()
+call = CommandCall()
 
 
-def opened(*, upkeep: bool = True, writes: bool = False) -> Opened:
+def opened(*, upkeep: bool = True, writes: bool = False) -> OpenMemory:
     """The memory of the folder this command runs in. Upkeep that is due is started when the command is done; where it writes,
     what sessions are told is made ready again."""
     # Here, so that help, completion and version do not wait for it.
@@ -67,7 +67,7 @@ def opened(*, upkeep: bool = True, writes: bool = False) -> Opened:
 
     around = surroundings()
     found = open_memory(around)
-    for problem in (found.ignored, found.memory.desk.trust.problem):
+    for problem in (found.ignored, found.memory.context.trust.problem):
         if problem:
             note(f"byheart: {problem}")
     if writes:
@@ -125,7 +125,7 @@ def note(line: str) -> None:
     sys.stderr.flush()
 
 
-def once(opened_: Opened, line: str) -> None:
+def once(opened_: OpenMemory, line: str) -> None:
     """A line beside the result that is worth saying once; said again when it has become another."""
     place = Place(opened_.home, "state/said.txt")
     try:
@@ -153,12 +153,12 @@ def problems(found: Iterable[Finding]) -> None:
         note(f"byheart: {finding_line(each)}")
 
 
-def heading(text: str, opened_: Opened) -> str:
+def heading(text: str, opened_: OpenMemory) -> str:
     """A heading, bold where the terminal and the user allow it."""
     return f"\x1b[1m{text}\x1b[0m" if colour(opened_) else text
 
 
-def colour(opened_: Opened) -> bool:
+def colour(opened_: OpenMemory) -> bool:
     """Whether to use colour: as configured, else on a terminal whose user has not set NO_COLOR."""
     wish = opened_.config.text("output.color")
     if wish == "always":

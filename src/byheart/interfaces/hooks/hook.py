@@ -28,7 +28,7 @@ _NOT_READY = "memory is not ready yet; it is being prepared for the next session
 _BEFORE = "(memory changed a moment ago; this is how it was before)"
 
 
-class Call:
+class HookCall:
     """One call of a hook: which agent, which moment, what it says, and where it stands."""
 
     __slots__ = ("client", "environment", "event", "home", "room", "told")
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     told: dict[str, Any] = {}
     try:
         told = _spoken(_after(arguments, "--payload"))
-        text = _answer(Call(event, client, told, dict(os.environ), int(room) if room.isdecimal() else 0))
+        text = _answer(HookCall(event, client, told, dict(os.environ), int(room) if room.isdecimal() else 0))
     except Exception:  # noqa: BLE001 - a hook must never stop a session
         # What went wrong may quote a file that came with a clone, so nothing of it is told to a model.
         text = BROKEN if event == register.START else ""
@@ -134,7 +134,7 @@ def _heard() -> bytes:
     return found
 
 
-def _answer(call: Call) -> str:
+def _answer(call: HookCall) -> str:
     if not call.home:
         return ""
     if call.event == register.START:
@@ -147,7 +147,7 @@ def _answer(call: Call) -> str:
     return ""
 
 
-def start(call: Call) -> str:
+def start(call: HookCall) -> str:
     """What a session is told at its start; empty where there is nothing, or where it knows already."""
     folder = card_store.folder_of(call.cwd)
     card = card_store.read(call.home, folder)
@@ -164,7 +164,7 @@ def start(call: Call) -> str:
     return told(call, card, late=late)
 
 
-def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
+def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     """A card as this session is told of it, kept for whoever asks why."""
     settings = card["settings"]
     head = (card["head"][0], card["head"][1])
@@ -211,7 +211,7 @@ def told(call: Call, card: dict[str, Any], *, late: bool = False) -> str:
     return text
 
 
-def _knows(call: Call, before: dict[str, Any]) -> bool:
+def _knows(call: HookCall, before: dict[str, Any]) -> bool:
     """Whether a session has just this in front of it: it goes on, or two hooks tell it of the same start."""
     source = call.told.get("source")
     if source == "resume":
@@ -234,7 +234,7 @@ def _is_fresh(card: dict[str, Any], environment: dict[str, str]) -> bool:
     return not any(section["name"] == "journal" and section["lines"] for section in card["sections"])
 
 
-def noted(call: Call) -> None:
+def noted(call: HookCall) -> None:
     """Note that a session ended, pauses or is about to be cut short; somebody will learn from it."""
     path = register.words(call.told, "transcript_path", "transcriptPath")
     told = {
@@ -267,7 +267,7 @@ def _is_odd(name: str) -> bool:
     )
 
 
-def learn_now(call: Call, card: dict[str, Any] | None, *, at_once: bool = False) -> None:
+def learn_now(call: HookCall, card: dict[str, Any] | None, *, at_once: bool = False) -> None:
     """Have somebody learn, where the user wants that: at once when a session ended, else every now and then."""
     if card is not None and not card["settings"]["learns"]:
         return

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-    from byheart.app.open import Opened, Surroundings
-    from byheart.interfaces.hooks.hook import Call
+    from byheart.app.open import OpenMemory, Surroundings
+    from byheart.interfaces.hooks.hook import HookCall
 
 from contextlib import contextmanager
 
@@ -48,7 +48,7 @@ def within(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def card(call: Call, folder: str, old: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bool]:
+def card(call: HookCall, folder: str, old: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bool]:
     """A card that holds: made anew if there is time for it, else the old one, with word that it is old."""
     from byheart.app import briefs
 
@@ -79,14 +79,14 @@ def _weight(old: dict[str, Any]) -> int:
     return sum(os.path.getsize(path) for path in stale if os.path.isfile(path))
 
 
-def _opened(call: Call, folder: str) -> tuple[Opened, Surroundings]:
+def _opened(call: HookCall, folder: str) -> tuple[OpenMemory, Surroundings]:
     from byheart.app.open import Surroundings, open_memory
 
     around = Surroundings(folder=folder, environment=call.environment)
     return open_memory(around), around
 
 
-def during(call: Call) -> str:
+def during(call: HookCall) -> str:
     """What fits a prompt, or what a tool is about to touch, very well; empty for anything less."""
     folder = card_store.folder_of(call.cwd)
     old = card_store.read(call.home, folder)
@@ -101,9 +101,9 @@ def during(call: Call) -> str:
             from byheart.brief import on_prompt
 
             if call.event == register.PROMPT:
-                lines = on_prompt.of_prompt(opened.memory.desk, register.words(call.told, "prompt", "initialPrompt"))
+                lines = on_prompt.of_prompt(opened.memory.context, register.words(call.told, "prompt", "initialPrompt"))
             else:
-                lines = on_prompt.of_tool(opened.memory.desk, opened.project.folder, _tool(call.told))
+                lines = on_prompt.of_tool(opened.memory.context, opened.project.folder, _tool(call.told))
     except Late:
         return ""
     except ByheartError as error:
@@ -132,7 +132,7 @@ def _tool(told: dict[str, Any]) -> str:
     return register.words(given, "command", "cmd", "file_path", "filePath", "path") if isinstance(given, dict) else ""
 
 
-def learns(call: Call) -> bool:
+def learns(call: HookCall) -> bool:
     """Whether the user wants sessions learnt from by themselves, asked of the settings themselves."""
     try:
         opened, _ = _opened(call, card_store.folder_of(call.cwd))

@@ -7,10 +7,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from byheart.interfaces.hooks.hook import Call
+    from byheart.interfaces.hooks.hook import HookCall
 
 
-def run(call: Call, arguments: list[str]) -> None:
+def run(call: HookCall, arguments: list[str]) -> None:
     """Run byheart detached and silent."""
     silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     words = [sys.executable, "-m", "byheart", *arguments]

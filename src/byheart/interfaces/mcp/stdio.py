@@ -23,7 +23,7 @@ _PATIENCE = 2.0
 _ROOTS = "byheart-roots"
 
 
-class Session:
+class StreamClient:
     """One client on the other end of two streams."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, folder: str) -> None:
@@ -173,6 +173,6 @@ def serve(folder: str) -> int:
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        return Session(sys.stdin.buffer, outgoing, os.path.realpath(folder)).run()
+        return StreamClient(sys.stdin.buffer, outgoing, os.path.realpath(folder)).run()
     except (BrokenPipeError, KeyboardInterrupt):
         return 0

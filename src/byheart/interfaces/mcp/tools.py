@@ -19,7 +19,7 @@ from byheart.workspace.context import REPOSITORYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from byheart.app.open import Opened
+    from byheart.app.open import OpenMemory
     from byheart.domain.results import Finding, Hit, Receipt
     from byheart.learning.learning import Learning
     from byheart.sessions.sessions import Sessions
@@ -33,12 +33,12 @@ class MemoryTools:
 
     def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
         self._around = Surroundings(folder=folder, environment=environment)
-        self._memory: Opened | None = None
+        self._memory: OpenMemory | None = None
         self._every: Sessions | None = None
         self._learning: Learning | None = None
 
     @property
-    def _opened(self) -> Opened:
+    def _opened(self) -> OpenMemory:
         if self._memory is None:
             self._memory = open_memory(self._around)
         return self._memory
@@ -81,7 +81,7 @@ class MemoryTools:
         """What a model has to know about an answer: that part of memory is missing from it, or all of it."""
         from byheart.brief.build import OFF, silence_of
 
-        if silence_of(self._opened.memory.desk):
+        if silence_of(self._opened.memory.context):
             return f" (byheart: {OFF})"
         return f" {PARTLY}" if problems else ""
 
@@ -150,9 +150,9 @@ class MemoryTools:
         return _told(_DATA, (_joined(transcripts.visit_lines(each)) for each in found))
 
     def _memory_folder(self, **given: Any) -> str:
-        from byheart.app.memory_folder import of_desk
+        from byheart.app.memory_folder import of_context
 
-        return of_desk(self._opened.memory.desk).execute(given)
+        return of_context(self._opened.memory.context).execute(given)
 
     def read(self, address: str) -> str:
         """What an address names."""
@@ -162,7 +162,7 @@ class MemoryTools:
         """The names of this project's skills."""
         from byheart.learning.handbook_files import paths
 
-        own = self._handbook.shelf()
+        own = self._handbook.handbook()
         found = paths(self._opened.files, own.folder)
         return [path.split("/")[1] for path in found if path.startswith("skills/") and path.endswith("/SKILL.md")]
 

@@ -12,7 +12,7 @@ from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.phrases import keywords, one_line, said, signal_of
 from byheart.handbook.raw import cite_of, parsed_raw, stamp
 from byheart.handbook.stems import short_id
-from byheart.learning.consolidate.wishes import Said, Wish, habits, manners, merged, repeated
+from byheart.learning.consolidate.wishes import Mention, Wish, habits, manners, merged, repeated
 from byheart.learning.extract.knowledge import MANNER, PROCEDURE
 from byheart.learning.extract.tasks import telling_words
 from byheart.text.similarity import content_words
@@ -37,7 +37,7 @@ _OUTCOMES = (Outcome.SUCCESS, Outcome.PARTIAL, Outcome.UNCERTAIN, Outcome.FAIL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class OwnedTask:
     """A task of an extract, with whose it is."""
 
     written: Written
@@ -57,10 +57,10 @@ class Told:
 class Family:
     """Tries at the same thing, the newest first."""
 
-    told: list[Told] = field(default_factory=list)
+    told: list[OwnedTask] = field(default_factory=list)
 
     @property
-    def newest(self) -> Told:
+    def newest(self) -> OwnedTask:
         return self.told[0]
 
 
@@ -94,11 +94,11 @@ def blocks(
     preferences, and are where they return."""
     extracts = [(each, _kept(parsed_raw(each.raw_memory), is_forgotten)) for each in every]
     told = [
-        Told(written=each, task=task, number=number)
+        OwnedTask(written=each, task=task, number=number)
         for each, extract in extracts
         for number, task in enumerate(extract.tasks, 1)
     ]
-    groups: dict[str, list[Told]] = {}
+    groups: dict[str, list[OwnedTask]] = {}
     for one in told:
         groups.setdefault(one.task.group or "everything else", []).append(one)
     wanted = merged((line.text, _place(one, line.turns, line.text)) for one in told for line in one.task.preferences)
@@ -113,8 +113,8 @@ def blocks(
 
 
 def _maybe(
-    told: Sequence[Told], maybe: Mapping[str, Sequence[Maybe]], is_forgotten: Callable[[str], bool]
-) -> Iterable[tuple[str, Said]]:
+    told: Sequence[OwnedTask], maybe: Mapping[str, Sequence[Maybe]], is_forgotten: Callable[[str], bool]
+) -> Iterable[tuple[str, Mention]]:
     """Sentences that may be preferences, each with the task it was said in."""
     for one in told:
         for each in maybe.get(one.written.thread.id, ()):
@@ -124,7 +124,7 @@ def _maybe(
                     yield line.text, _place(one, (each.turn,))
 
 
-def _has(told: Sequence[Told], one: Told, name: str) -> bool:
+def _has(told: Sequence[OwnedTask], one: OwnedTask, name: str) -> bool:
     return any(other.written.thread.id == one.written.thread.id and other.task.name == name for other in told)
 
 
@@ -144,10 +144,10 @@ def _kept(extract: Extract, is_forgotten: Callable[[str], bool]) -> Extract:
     return replace(extract, tasks=tuple(clean(task) for task in extract.tasks))
 
 
-def _place(one: Told, turns: Sequence[int], text: str = "") -> Said:
+def _place(one: OwnedTask, turns: Sequence[int], text: str = "") -> Mention:
     thread = one.written.thread
     turn = turns[0] if turns else 1
-    return Said(
+    return Mention(
         thread=thread.id,
         at=one.at,
         cite=f"{short_id(thread.id)}#{turn}",
@@ -157,7 +157,7 @@ def _place(one: Told, turns: Sequence[int], text: str = "") -> Said:
     )
 
 
-def _group(name: str, members: list[Told], wanted: Sequence[Wish], uses: Callable[[Written], int]) -> Group:
+def _group(name: str, members: list[OwnedTask], wanted: Sequence[Wish], uses: Callable[[Written], int]) -> Group:
     families = _families(members)
     families.sort(
         key=lambda family: (-uses(family.newest.written).bit_length(), -family.newest.at.timestamp(), family.newest.key)
@@ -177,7 +177,7 @@ def _group(name: str, members: list[Told], wanted: Sequence[Wish], uses: Callabl
     )
 
 
-def _families(members: Iterable[Told]) -> list[Family]:
+def _families(members: Iterable[OwnedTask]) -> list[Family]:
     """Tasks that are tries at the same thing put together; a word in common is not enough."""
     found: list[Family] = []
     for one in sorted(members, key=lambda each: (-each.at.timestamp(), each.key)):
@@ -190,7 +190,7 @@ def _families(members: Iterable[Told]) -> list[Family]:
     return found
 
 
-def _is_retry(one: Told, other: Told) -> bool:
+def _is_retry(one: OwnedTask, other: OwnedTask) -> bool:
     mine, theirs = _REFERRED.findall(one.task.name), _REFERRED.findall(other.task.name)
     if mine and theirs:
         return bool(mine[0] == theirs[0])
@@ -224,14 +224,14 @@ def _task(family: Family) -> GroupTask:
     )
 
 
-def _once(told: Sequence[Told]) -> list[Told]:
-    known: dict[str, Told] = {}
+def _once(told: Sequence[OwnedTask]) -> list[OwnedTask]:
+    known: dict[str, OwnedTask] = {}
     for one in told:
         known.setdefault(one.written.thread.id, one)
     return list(known.values())
 
 
-def _source(one: Told) -> Source:
+def _source(one: OwnedTask) -> Source:
     thread = one.written.thread
     return Source(
         file=cite_of(one.written),

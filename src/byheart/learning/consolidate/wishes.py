@@ -56,7 +56,7 @@ _LONG = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Mention:
     """One place where something was wanted: the session, when, and the turns."""
 
     thread: str
@@ -73,7 +73,7 @@ class Wish:
 
     text: str
     default: str
-    places: list[Said] = field(default_factory=list)
+    places: list[Mention] = field(default_factory=list)
     replaces: str = ""
     is_inferred: bool = False
 
@@ -87,11 +87,11 @@ class Wish:
         return len({_once(place) for place in self.places})
 
 
-def _once(place: Said) -> str:
+def _once(place: Mention) -> str:
     return normalised(place.quote) if len(place.quote.split()) >= _LONG else place.thread
 
 
-def merged(told: Iterable[tuple[str, Said]]) -> list[Wish]:
+def merged(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     """Preference signals, each with where it was said, as wishes. Of two that oppose each other the newer stands."""
     wishes: list[Wish] = []
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
@@ -107,7 +107,7 @@ def merged(told: Iterable[tuple[str, Said]]) -> list[Wish]:
     return _settled(wishes)
 
 
-def repeated(told: Iterable[tuple[str, Said]], wishes: list[Wish]) -> list[Wish]:
+def repeated(told: Iterable[tuple[str, Mention]], wishes: list[Wish]) -> list[Wish]:
     """What nobody could be sure of by itself, and several sessions said: those that agree with a known wish add to it, and of
     the others those that came more than once. Word for word the same may be a copy, so it counts once."""
     maybe: list[Wish] = []
@@ -193,15 +193,15 @@ def _settled(wishes: Sequence[Wish]) -> list[Wish]:
     return [wish for place, wish in enumerate(ordered) if place not in gone]
 
 
-def habits(told: Iterable[tuple[str, Said]]) -> list[Wish]:
+def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     """What users ask for at the end of many sessions, in the words they used last."""
-    asked: dict[str, list[tuple[str, Said]]] = {}
+    asked: dict[str, list[tuple[str, Mention]]] = {}
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
         found = _CLOSING.match(text)
         for action, pattern in _ACTIONS.items() if found else ():
             if found and pattern.search(found["quote"]):
                 asked.setdefault(action, []).append((found["quote"], place))
-    wishes: dict[str, tuple[list[str], list[tuple[str, Said]]]] = {}
+    wishes: dict[str, tuple[list[str], list[tuple[str, Mention]]]] = {}
     for action, places in asked.items():
         sessions = {place.thread for _, place in places}
         if len(sessions) >= HABIT:
@@ -215,9 +215,9 @@ def habits(told: Iterable[tuple[str, Said]]) -> list[Wish]:
     return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
 
 
-def manners(told: Iterable[tuple[str, Said]]) -> list[Wish]:
+def manners(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     """What users want used in many sessions, by name, in the words they used last."""
-    asked: dict[str, list[tuple[str, Said]]] = {}
+    asked: dict[str, list[tuple[str, Mention]]] = {}
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
         if text.startswith(MANNER):
             quote = text[len(MANNER) :].strip('"')
@@ -238,7 +238,7 @@ def manners(told: Iterable[tuple[str, Said]]) -> list[Wish]:
     return wishes
 
 
-def _habit(quote: str, actions: Sequence[str], places: Sequence[tuple[str, Said]]) -> Wish:
+def _habit(quote: str, actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wish:
     sessions = len({place.thread for _, place in places})
     action = " and ".join(actions)
     text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'

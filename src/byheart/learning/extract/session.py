@@ -13,7 +13,7 @@ from byheart.handbook.stems import file_slug
 from byheart.learning.extract import knowledge
 from byheart.learning.extract.evidence import Evidence, area_of, gathered, is_common
 from byheart.learning.extract.outcomes import outcome_of
-from byheart.learning.extract.signals import Candidate, signals
+from byheart.learning.extract.signals import PossiblePreference, signals
 from byheart.learning.extract.tasks import is_vague, name_of, stretches, telling_words
 from byheart.text.similarity import STOP_WORDS, words
 from byheart.text.slugs import slug
@@ -35,20 +35,20 @@ _KEEPS_FOLDER = ("claude-code",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class SessionExtract:
     """What a session came to: an extract, or None; and what a person may want to decide about."""
 
     extract: Extract | None
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[PossiblePreference, ...] = ()
 
 
-def learnt(session: Session, turns: Sequence[Turn], project: str) -> Learnt:
+def learnt(session: Session, turns: Sequence[Turn], project: str) -> SessionExtract:
     """A session's extract. `project` is what its project is called."""
     cwd = session.cwd or ""
     parts = stretches(turns)
     shell: str | None = ""
     tasks: list[Task] = []
-    candidates: list[Candidate] = []
+    candidates: list[PossiblePreference] = []
     for place, part in enumerate(parts):
         found = gathered(part.turns, cwd, shell, keeps_folder=session.agent in _KEEPS_FOLDER)
         shell = found.shell
@@ -61,8 +61,8 @@ def learnt(session: Session, turns: Sequence[Turn], project: str) -> Learnt:
             tasks.append(task)
     tasks = _most_telling(tasks)
     if not tasks:
-        return Learnt(extract=None, candidates=tuple(candidates))
-    return Learnt(extract=_extract(session, tasks), candidates=tuple(candidates))
+        return SessionExtract(extract=None, candidates=tuple(candidates))
+    return SessionExtract(extract=_extract(session, tasks), candidates=tuple(candidates))
 
 
 def _name_by_work(found: Evidence) -> str:
@@ -83,7 +83,7 @@ def _most_telling(tasks: list[Task]) -> list[Task]:
     return [task for task in tasks if id(task) in kept]
 
 
-def _task(found: Evidence, name: str, project: str, *, is_last: bool) -> tuple[Task, list[Candidate]]:
+def _task(found: Evidence, name: str, project: str, *, is_last: bool) -> tuple[Task, list[PossiblePreference]]:
     outcome, _ = outcome_of(found, is_last=is_last)
     preferences, candidates = signals(found.prompts, name)
     area = area_of(found.edited.items())

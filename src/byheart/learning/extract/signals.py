@@ -40,7 +40,7 @@ _FIRST = ((re.compile(r"^i'?d rather not\b", re.IGNORECASE), "avoid to"), (re.co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class PossiblePreference:
     """A sentence that may be a preference: for a person to decide."""
 
     quote: str
@@ -51,10 +51,10 @@ class Candidate:
     situation: str
 
 
-def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list[Candidate]]:
+def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list[PossiblePreference]]:
     """The preferences in these messages, and what may be one."""
     sure: dict[str, tuple[str, str, list[int], str]] = {}
-    unsure: dict[str, Candidate] = {}
+    unsure: dict[str, PossiblePreference] = {}
     for place, turn in enumerate(prompts):
         document = is_document(turn.text)
         corrects = place > 0 and remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION
@@ -64,7 +64,7 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
                 continue
             gone = "" if document else lasting.unsaid(sentence)
             if gone:
-                asked = Candidate(quote=one_line(sentence, 300), default=f"{FORGET}{one_line(gone, 200)}", turn=turn.number, score=0.8, reasons=("asks to forget",), situation=situation)  # fmt: skip
+                asked = PossiblePreference(quote=one_line(sentence, 300), default=f"{FORGET}{one_line(gone, 200)}", turn=turn.number, score=0.8, reasons=("asks to forget",), situation=situation)  # fmt: skip
                 unsure.setdefault(normalised(asked.default), asked)
                 continue
             judged = lasting.judged(sentence, in_document=document, is_correction=corrects)
@@ -79,7 +79,7 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
             else:
                 unsure.setdefault(
                     key,
-                    Candidate(
+                    PossiblePreference(
                         quote=one_line(sentence, 300),
                         default=default,
                         turn=turn.number,

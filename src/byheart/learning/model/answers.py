@@ -25,14 +25,14 @@ class BadAnswer(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ModelExtract:
     """What a model made of a session: nothing, or an extract that nobody has checked yet."""
 
     extract: Extract | None
     slug: str = ""
 
 
-def of_session(text: str) -> Told:
+def of_session(text: str) -> ModelExtract:
     """The answer of phase 1. Raises BadAnswer."""
     told = _object(text)
     if set(told) != set(_KEYS):
@@ -42,7 +42,7 @@ def of_session(text: str) -> Told:
             raise BadAnswer(f"{key} must be a string")
     body, summary = (told["raw_memory"] or "").strip(), (told["rollout_summary"] or "").strip()
     if not body and not summary:
-        return Told(extract=None)
+        return ModelExtract(extract=None)
     if not body:
         raise BadAnswer("raw_memory is empty although rollout_summary is not")
     extract = raw.parsed_raw(body)
@@ -51,7 +51,9 @@ def of_session(text: str) -> Told:
     steps = dict(_steps(summary))
     tasks = tuple(replace(task, steps=tuple(steps.get(n, ()))) for n, task in enumerate(extract.tasks, 1))
     heading = next((line[2:] for line in summary.split("\n") if line.startswith("# ")), "")
-    return Told(extract=replace(extract, tasks=tasks, headline=one_line(heading, 200)), slug=told["rollout_slug"] or "")
+    return ModelExtract(
+        extract=replace(extract, tasks=tasks, headline=one_line(heading, 200)), slug=told["rollout_slug"] or ""
+    )
 
 
 def _steps(summary: str) -> Iterator[tuple[int, list[Bullet]]]:

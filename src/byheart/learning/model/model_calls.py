@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from byheart.domain.learning import LearnReport
     from byheart.domain.ports import Scanner
     from byheart.domain.sessions import Listed, Turn
-    from byheart.learning.handbook_files import Shelf
+    from byheart.learning.handbook_files import HandbookFiles
 
     Meant = TypeVar("Meant")
 
@@ -75,7 +75,7 @@ class Asking:
         return extract, True
 
     def about_project(
-        self, shelf: Shelf, every: Sequence[Written], handbook: Handbook, is_fine: Callable[[str], bool]
+        self, own_handbook: HandbookFiles, every: Sequence[Written], handbook: Handbook, is_fine: Callable[[str], bool]
     ) -> tuple[Handbook, str | None]:
         """A handbook in a model's words where it has any; and what to keep of its answer, so that it is not asked again
         about the same."""
@@ -83,7 +83,7 @@ class Asking:
             return handbook, None
         prompt = self.scanner.redacted(questions.about_project(every, self.models.characters))
         digest = short_digest(self.models.consolidating.id, prompt)
-        kept = _kept(shelf, digest)
+        kept = _kept(own_handbook, digest)
         if kept is None and not self.off:
             told = self._understood(self.models.consolidating, "", prompt, answers.of_project)
             kept = json.dumps(told) if told is not None else None
@@ -116,10 +116,10 @@ class Asking:
         return None
 
 
-def _kept(shelf: Shelf, digest: str) -> str | None:
+def _kept(own_handbook: HandbookFiles, digest: str) -> str | None:
     """What a model answered to this very question before."""
     try:
-        told = json.loads(shelf.desk.files.read(shelf.root.own(WORDING)).text or "{}")
+        told = json.loads(own_handbook.context.files.read(own_handbook.root.own(WORDING)).text or "{}")
         return str(told["answer"]) if told["of"] == digest else None
     except (ValueError, KeyError, TypeError):
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from byheart.domain.sessions import Session, Turn
-    from byheart.learning.model.answers import Told
+    from byheart.learning.model.answers import ModelExtract
 
 # How much of a line's words one turn has to have said.
 _SHARE, _DEFAULT_SHARE = 0.34, 0.3
@@ -49,7 +49,7 @@ def proof_of(turns: Sequence[Turn]) -> Proof:
 
 
 def proved(
-    told: Told, offline: Extract | None, session: Session, turns: Sequence[Turn], project: str
+    told: ModelExtract, offline: Extract | None, session: Session, turns: Sequence[Turn], project: str
 ) -> tuple[Extract | None, int]:
     """A model's extract without what nothing speaks for, and with what was proved without it; and how many lines fell."""
     proof = proof_of(turns)

@@ -13,7 +13,7 @@ from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spok
 from byheart.domain.values import dataclass, replace
 from byheart.text import fences, lines, yamledit
 from byheart.text.patterns import deferred
-from byheart.text.yamlspans import Bare, Broken, Node, flag_of, tree, value_of
+from byheart.text.yamlspans import Bare, BrokenYaml, Node, flag_of, tree, value_of
 
 NAME = "yaml-block"
 LESSONS = "lessons."
@@ -70,7 +70,7 @@ class YamlBlock:
             body = text[fence.start : fence.end]
             try:
                 top = tree(body)
-            except Broken as broken:
+            except BrokenYaml as broken:
                 if (merging := _unfinished_merge(body)) >= 0:
                     line = fence.line + body.count("\n", 0, merging) + 1
                     problems.append(
@@ -216,7 +216,7 @@ def _is_sound(entry: str) -> bool:
     """Whether an entry can be read by itself."""
     try:
         top = tree(f"saved_memory:\n  items:\n{entry}\n")
-    except Broken:
+    except BrokenYaml:
         return False
     memory = top.get("saved_memory") if top else None
     items = memory.get("items") if memory else None

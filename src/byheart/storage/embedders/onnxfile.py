@@ -22,7 +22,7 @@ class NotAModel(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OnnxNode:
     """One operation, by the names of what goes in and what comes out."""
 
     kind: str
@@ -34,7 +34,7 @@ class Node:
 class Model:
     """A model's operations and its constants."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     tensors: dict[str, NDArray[Any]]
 
 
@@ -92,7 +92,7 @@ def _number(raw: memoryview, at: int) -> tuple[int, int]:
             raise ValueError("a number without end")
 
 
-def _node(raw: memoryview) -> Node:
+def _node(raw: memoryview) -> OnnxNode:
     kind, inputs, outputs = "", [], []
     for field, value in _fields(raw):
         if field == _NODE_INPUT:
@@ -101,7 +101,7 @@ def _node(raw: memoryview) -> Node:
             outputs.append(str(value, "utf-8"))
         elif field == _NODE_KIND:
             kind = str(value, "utf-8")
-    return Node(kind, tuple(inputs), tuple(outputs))
+    return OnnxNode(kind, tuple(inputs), tuple(outputs))
 
 
 def _tensor(raw: memoryview) -> tuple[str, NDArray[Any]]:

@@ -7,7 +7,7 @@ from byheart.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ModelChoice:
     """What the user chose: a kind, and what that kind needs."""
 
     kind: str
@@ -18,7 +18,7 @@ class Choice:
     key: str | None = None
 
 
-def embedder(choice: Choice) -> Embedder:
+def embedder(choice: ModelChoice) -> Embedder:
     """The embedder that was chosen. Raises NoModel with what is missing."""
     match choice.kind:
         case "builtin":
@@ -46,7 +46,7 @@ def embedder(choice: Choice) -> Embedder:
     raise NoModel("vectors are switched off (recall.embedder is none)")
 
 
-def reranker(choice: Choice) -> Reranker:
+def reranker(choice: ModelChoice) -> Reranker:
     """The model for reading closely. Raises NoModel."""
     try:
         from byheart.storage.embedders.builtin import BuiltinReranker

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from byheart.storage.index.vectors import Matrix
 
 
-class Opened:
+class IndexConnection:
     """One connection, and the vectors that were read through it."""
 
     def __init__(self, path: str) -> None:

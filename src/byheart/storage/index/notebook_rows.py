@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from byheart.storage.index import records, vector_rows
-from byheart.storage.index.connection import Opened
+from byheart.storage.index.connection import IndexConnection
 from byheart.storage.index.schema import answering, changing
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from byheart.domain.recall import Item, Meaning, Question, Remembered
 
 
-class NotebookIndex(Opened):
+class NotebookIndex(IndexConnection):
     """Records of all notebooks in index.db."""
 
     def page_stamps(self) -> dict[str, str]:

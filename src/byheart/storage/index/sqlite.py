@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from byheart.storage.index import embedding, queries, search, vector_rows, writing
-from byheart.storage.index.connection import Opened
+from byheart.storage.index.connection import IndexConnection
 from byheart.storage.index.schema import answering, changing
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
 
 
-class SqliteIndex(Opened):
+class SqliteIndex(IndexConnection):
     """Sessions in index.db."""
 
     def stamps(self) -> dict[str, Stamp]:

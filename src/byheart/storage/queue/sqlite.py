@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Thread, Written
-from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Claim, Due, Job, JobState, JobView, Kept
+from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, DueSession, Job, JobClaim, JobState, JobView, Kept
 from byheart.storage.queue.clock import Workers, era, ticks
 from byheart.storage.queue.schema import changing, connected, explained
 
@@ -44,7 +44,7 @@ class SqliteQueue:
             self._workers.leave(self._worker)
             self._worker = ""
 
-    def enqueue(self, due: Iterable[Due]) -> int:
+    def enqueue(self, due: Iterable[DueSession]) -> int:
         """Note what should be learnt from. What changed since it failed gets all of its attempts back; how many are new."""
         fresh = 0
         with explained(self.path), changing(self._db):
@@ -79,14 +79,14 @@ class SqliteQueue:
         )
         return 1
 
-    def claim(self, kind: str, key: str, lease_seconds: float, retries: int) -> tuple[Claim, Job | None]:
+    def claim(self, kind: str, key: str, lease_seconds: float, retries: int) -> tuple[JobClaim, Job | None]:
         """Take a job, if nobody alive has it, it has attempts left, and its pause is over. The attempt counts from here."""
         token = os.urandom(16).hex()
         with explained(self.path), changing(self._db):
             row = self._db.execute("SELECT * FROM job WHERE kind = ? AND key = ?", (kind, key)).fetchone()
             refusal = self._refusal(row, retries)
             if refusal is not None or row is None:
-                return refusal or Claim.GONE, None
+                return refusal or JobClaim.GONE, None
             self._db.execute(
                 "UPDATE job SET state = 'running', worker = ?, token = ?, attempts = attempts + 1, era = ?, lease_until = ?,"
                 " started = ?, finished = NULL WHERE kind = ? AND key = ?",
@@ -100,17 +100,17 @@ class SqliteQueue:
             attempt=row["attempts"] + 1,
             revision=row["revision"],
         )
-        return Claim.CLAIMED, job
+        return JobClaim.CLAIMED, job
 
-    def _refusal(self, row: sqlite3.Row | None, retries: int) -> Claim | None:
+    def _refusal(self, row: sqlite3.Row | None, retries: int) -> JobClaim | None:
         if row is None:
-            return Claim.GONE
+            return JobClaim.GONE
         if row["state"] == JobState.DONE and row["done_revision"] == row["revision"]:
-            return Claim.UP_TO_DATE
+            return JobClaim.UP_TO_DATE
         if row["state"] == JobState.RUNNING and self._is_held(row):
-            return Claim.RUNNING
+            return JobClaim.RUNNING
         if row["state"] == JobState.DEAD:
-            return Claim.DEAD
+            return JobClaim.DEAD
         if row["attempts"] >= retries:
             # Somebody died with its last attempt, or used it up.
             self._db.execute(
@@ -118,8 +118,8 @@ class SqliteQueue:
                 " WHERE kind = ? AND key = ?",
                 (DIED, row["kind"], row["key"]),
             )
-            return Claim.DEAD
-        return Claim.WAITING if self._waits(row) > 0 else None
+            return JobClaim.DEAD
+        return JobClaim.WAITING if self._waits(row) > 0 else None
 
     def _is_held(self, row: sqlite3.Row) -> bool:
         """Whether somebody alive holds a job: their lease is running, and so are they."""

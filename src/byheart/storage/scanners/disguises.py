@@ -12,7 +12,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from byheart.domain.values import dataclass
-from byheart.storage.scanners.rules import Rule
+from byheart.storage.scanners.rules import ScanRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -158,7 +158,7 @@ def broken(content: bytes, starts: Iterable[int]) -> Iterator[Disguise]:
             yield Disguise(start, at, bytes(clear), tuple(places), is_broken=True, is_alone=is_alone)
 
 
-def disguise_rules(tokens: Sequence[Rule]) -> list[Rule]:
+def disguise_rules(tokens: Sequence[ScanRule]) -> list[ScanRule]:
     """What a text may hold in another spelling: words with escapes in them, and tokens parted by the end of a line, which begin
     like one of these."""
     hints = dict.fromkeys(hint for rule in tokens for hint in rule.hints)
@@ -169,8 +169,8 @@ def disguise_rules(tokens: Sequence[Rule]) -> list[Rule]:
         r"""(?:[ \t]*(?:\xe2\x94\x82|\|)?[ \t]*\\?\r?\n|\\n|["'][ \t]*\+?[ \t]*\\?\r?\n?[ \t]*["'])"""
     )
     return [
-        Rule(name=ESCAPED, pattern=_WITH_ESCAPES, hints=("%", "\\u00", "\\x"), trims=b""),
-        Rule(name=PARTED, pattern=parted, hints=(*telling, "eyj"), trims=b""),
+        ScanRule(name=ESCAPED, pattern=_WITH_ESCAPES, hints=("%", "\\u00", "\\x"), trims=b""),
+        ScanRule(name=PARTED, pattern=parted, hints=(*telling, "eyj"), trims=b""),
     ]
 
 

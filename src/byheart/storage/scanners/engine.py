@@ -12,7 +12,7 @@ from byheart.text.slugs import short_digest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from byheart.storage.scanners.rules import Rule
+    from byheart.storage.scanners.rules import ScanRule
 
 # Another one whenever the judgements behind the patterns become others.
 _EDITION = "3"
@@ -85,7 +85,7 @@ def _without_groups(pattern: str) -> str:
 class Engine:
     """A set of rules over texts. Patterns are compiled when a hint for them is first seen."""
 
-    def __init__(self, rules: list[Rule], words: str = "") -> None:
+    def __init__(self, rules: list[ScanRule], words: str = "") -> None:
         """`words` is a pattern for the words that announce a secret; wordy rules are tried around them alone."""
         self._words = words
         self._all = rules
@@ -105,7 +105,7 @@ class Engine:
         """A digest of all rules, as far as they are written down."""
         return short_digest(_EDITION, *(f"{rule.name} {rule.pattern}" for rule in self._all))
 
-    def matches(self, content: bytes) -> Iterator[tuple[Rule, int, int]]:
+    def matches(self, content: bytes) -> Iterator[tuple[ScanRule, int, int]]:
         """Each match in a UTF-8 text as rule and the span of its secret."""
         self._scans += 1
         if len(content) <= _SMALL and self._scans <= _FEW:
@@ -124,7 +124,7 @@ class Engine:
             # A stretch is read twice, so that no cut parts a secret; but for a cut in front of a key block.
             start = end if clean or end >= len(content) else max(start + 1, end - _OVERLAP)
 
-    def _found(self, piece: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
+    def _found(self, piece: bytes, offset: int) -> Iterator[tuple[ScanRule, int, int]]:
         hinted = self._hinted(piece)
         wide = [rule for rule, _ in hinted if rule.before is None]
         yield from self._run(_present(self._common, piece) + wide, piece, offset)
@@ -137,7 +137,7 @@ class Engine:
             text = _Stretches(piece, stretches)
             yield from text.placed(self._run(_present(self._wordy, text.content), text.content, 0), offset)
 
-    def _run(self, rules: list[Rule], content: bytes, offset: int) -> Iterator[tuple[Rule, int, int]]:
+    def _run(self, rules: list[ScanRule], content: bytes, offset: int) -> Iterator[tuple[ScanRule, int, int]]:
         for rule in rules:
             judged = self._judged.setdefault(rule.pattern, {})
             pattern = compiled(rule.pattern)
@@ -160,7 +160,7 @@ class Engine:
                     yield rule, offset + start, offset + _trimmed(content, start, stop, rule.trims)
                 found = pattern.search(content, _next(content, begin, max(end, begin + 1), rule, inner))
 
-    def _hinted(self, piece: bytes) -> list[tuple[Rule, list[bytes]]]:
+    def _hinted(self, piece: bytes) -> list[tuple[ScanRule, list[bytes]]]:
         """The rules worth trying on a piece with their hints there: one pass finds all hints that occur in it."""
         import re2
 
@@ -195,7 +195,7 @@ class _Stretches:
             self._places.append(at)
             at += end - start + len(BETWEEN)
 
-    def placed(self, matches: Iterable[tuple[Rule, int, int]], offset: int) -> Iterator[tuple[Rule, int, int]]:
+    def placed(self, matches: Iterable[tuple[ScanRule, int, int]], offset: int) -> Iterator[tuple[ScanRule, int, int]]:
         """Matches in the text as they stand in the piece, which begins at `offset`."""
         for rule, begin, stop in matches:
             number = bisect_right(self._places, begin) - 1
@@ -204,14 +204,14 @@ class _Stretches:
             yield rule, offset + begin + shift, offset + min(stop + shift, end)
 
 
-def _next(content: bytes, begin: int, end: int, rule: Rule, inner: tuple[int, int] | None) -> int:
+def _next(content: bytes, begin: int, end: int, rule: ScanRule, inner: tuple[int, int] | None) -> int:
     """Where to go on behind a match: at its end, or behind its first word where it came to nothing and may hide another."""
     if inner is None and rule.is_loose and (word := _WORD.match(content, begin)) and begin < word.end() < end:
         return word.end()
     return end
 
 
-def _secret_in(rule: Rule, whole: bytes, before: bytes) -> tuple[int, int] | None:
+def _secret_in(rule: ScanRule, whole: bytes, before: bytes) -> tuple[int, int] | None:
     """Where in a match its secret stands; None where it is none."""
     start, end = 0, len(whole)
     if rule.group:
@@ -241,18 +241,18 @@ def _without_closers(value: bytes) -> bytes:
     return value.removesuffix(b"**")
 
 
-def _is_everyday(rule: Rule) -> bool:
+def _is_everyday(rule: ScanRule) -> bool:
     """Whether a rule's hints stand in nearly every text: it is asked for together with others of its kind before it runs by itself.
     The automaton for hints would only get more states by them, since these know which hints were seen."""
     return not _EVERYDAY.isdisjoint(rule.hints)
 
 
-def _in_groups(rules: list[Rule], most: int) -> list[tuple[list[Rule], str]]:
+def _in_groups(rules: list[ScanRule], most: int) -> list[tuple[list[ScanRule], str]]:
     groups = [rules[at : at + most] for at in range(0, len(rules), most)]
     return [(each, "|".join(f"(?:{rule.pattern})" for rule in each)) for each in groups]
 
 
-def _present(groups: list[tuple[list[Rule], str]], content: bytes) -> list[Rule]:
+def _present(groups: list[tuple[list[ScanRule], str]], content: bytes) -> list[ScanRule]:
     """The rules of those groups that match somewhere: most come to nothing, which one pass tells of a few rules."""
     return [rule for each, pattern in groups if compiled(pattern).search(content) is not None for rule in each]
 

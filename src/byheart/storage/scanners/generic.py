@@ -6,7 +6,7 @@ import re
 
 from byheart.storage.scanners.rules import (
     UUID,
-    Rule,
+    ScanRule,
     codelike,
     digits_in,
     entropy,
@@ -206,16 +206,16 @@ def _user_password(value: str, *_: str) -> bool:
     return not re.search(r"^[$<{%]|\$\{|^(?:password|pass|token|passwd)$", value, re.IGNORECASE)
 
 
-def shape_rules() -> list[Rule]:
+def shape_rules() -> list[ScanRule]:
     """The rules that read context; the assignment rules come last, since they are the least specific."""
     return [
-        Rule(
+        ScanRule(
             name="private-key",
             pattern=r"""-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\.,:;()"'>#*|`\-]*?-----END[A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\,:\-]*)""",
             hints=("private key",),
             says="holds a private key",
         ),
-        Rule(
+        ScanRule(
             name="url-credentials",
             # A slash or a comma in it only where no other way leads to an "@".
             pattern=r"""://[^\s:/@"'<>`]*:(?:([^\s"'<>`/,]{3,})@[\w\[$]|([^\s"'<>`]{3,})@[\w\[$])""",
@@ -224,7 +224,7 @@ def shape_rules() -> list[Rule]:
             accept=_in_url,
             says="holds a password in a URL",
         ),
-        Rule(
+        ScanRule(
             name="curl-credentials",
             pattern=r"""(?i)\s(?:-u|--user|--proxy-user)[= ]\s{0,4}["'{]{0,2}([^\s"':]{0,80}["'}]{0,2}:["'{]{0,2}[^\s"']{0,80})""",
             hints=("curl",),
@@ -233,7 +233,7 @@ def shape_rules() -> list[Rule]:
             reach=800,
             says="holds a user's password on a curl command line",
         ),
-        Rule(
+        ScanRule(
             name="authorization-header",
             pattern=r"""(?i)authorization["'\]]{0,2}\s{0,4}[:=,]\s{0,4}["'`]{0,2}(?:[A-Za-z][A-Za-z0-9\-]{2,20}\s{1,3})?([A-Za-z0-9+/=_.~:@\-]{8,})""",
             hints=("authorization",),
@@ -241,7 +241,7 @@ def shape_rules() -> list[Rule]:
             accept=_header,
             says="holds an authorisation header",
         ),
-        Rule(
+        ScanRule(
             name="bearer-token",
             pattern=r"""(?i)\bbearer\s{1,3}([A-Za-z0-9+/=_.~\-]{20,})""",
             hints=("bearer",),
@@ -249,7 +249,7 @@ def shape_rules() -> list[Rule]:
             accept=_bearer,
             says="holds a bearer token",
         ),
-        Rule(
+        ScanRule(
             name="basic-auth",
             pattern=r"""(?i)\bbasic\s{1,3}([A-Za-z0-9+/]{12,}={0,2})""",
             hints=("basic ",),
@@ -257,7 +257,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: tokenlike(value, least=12),
             says="holds basic authentication credentials",
         ),
-        Rule(
+        ScanRule(
             name="xml-password",
             pattern=r"""(?i)<(?:password|passphrase|privatekey|apikey|token)>\s{0,4}([^<>\s$]{4,256})\s{0,4}</|key="(?:cleartext)?password"\s{1,4}value="([^"$%{]{4,128}(?:%[^"]{0,64})?)\"""",
             hints=("<pass", "<priv", "<apikey", "<token", 'password"'),
@@ -265,7 +265,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda _, match, __: "{" not in match and not placeholder(re.sub(r"<[^>]*>|key=|value=", "", match)),
             says="holds a password in XML",
         ),
-        Rule(
+        ScanRule(
             name="kubernetes-secret",
             # The whole block of values, which may stand before or behind the word for what it is; in YAML and in JSON.
             pattern=r"""(?s)kind["']?:\s{0,4}["']?[sS]ecret["']?[\s,].{0,900}?\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+\r?\n)*[ \t]+[^\r\n]+))|\b(?:data|stringData)["']?:[ \t]{0,80}(?:\{([^{}]{4,})\}|\r?\n((?:[ \t]+[^\n]+\r?\n)*[ \t]+[^\r\n]+)\r?\n).{0,900}?kind["']?:\s{0,4}["']?[sS]ecret""",
@@ -276,7 +276,7 @@ def shape_rules() -> list[Rule]:
             trims=b"",
             says="holds a Kubernetes secret",
         ),
-        Rule(
+        ScanRule(
             name="secure-string",
             pattern=r"""(?i)ConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?["']([^"'\n]{4,200})["']""",
             hints=("securestring",),
@@ -284,7 +284,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: not placeholder(value),
             says="assigns a password",
         ),
-        Rule(
+        ScanRule(
             name="named-value",
             # A name and its value as two members, in either order, as lists of variables have them.
             pattern=rf"""(?i)(?:(?:name|key|id)["']?\s{{0,3}}[:=]\s{{0,3}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET}|_pass\b)[\w.\-]{{0,24}}["']?[\s,;]{{1,40}}["']?value["']?\s{{0,3}}[:=]\s{{0,3}}["']?([^\s"'<>,]{{4,200}})|value["']?\s{{0,3}}[:=]\s{{0,3}}["']([^"'\n]{{4,200}})["'][\s,;]{{1,40}}["']?(?:name|key|id)["']?\s{{0,3}}[:=]\s{{0,3}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET})|<key>[\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET})[\w.\-]{{0,24}}</key>\s{{0,40}}<string>([^<>\n]{{4,200}})</string>|variable\s{{1,3}}["'][\w.\-]{{0,40}}(?:{_PASSWORD}|{_SECRET})[\w.\-]{{0,24}}["']\s{{0,3}}\{{[^{{}}]{{0,200}}?default\s{{0,3}}=\s{{0,3}}"([^"\n]{{4,200}})")""",
@@ -294,7 +294,7 @@ def shape_rules() -> list[Rule]:
             is_wordy=True,
             says="assigns a secret",
         ),
-        Rule(
+        ScanRule(
             name="password-below-its-name",
             pattern=rf"""(?im)^[ \t]{{0,40}}["']?[\w.\-]{{0,40}}(?:{_PASSWORD})s?["']?:[ \t]{{0,3}}\r?\n[ \t]{{1,40}}(?:- )?["']?([^\s"':#\[\]{{}}<>]{{6,100}})["']?[ \t]{{0,3}}\r?$""",
             hints=("pass", "pwd"),
@@ -303,7 +303,7 @@ def shape_rules() -> list[Rule]:
             is_wordy=True,
             says="assigns a password",
         ),
-        Rule(
+        ScanRule(
             name="password-in-call",
             pattern=rf"""(?i)(?:{_PASSWORD})\w{{0,12}}["']?\s{{0,3}}[,(]\s{{0,3}}["']([^"'\s:]{{6,100}})["']""",
             hints=("pass", "pwd"),
@@ -312,7 +312,7 @@ def shape_rules() -> list[Rule]:
             is_wordy=True,
             says="hands a password to a call",
         ),
-        Rule(
+        ScanRule(
             name="credentials-in-call",
             # Calls whose arguments are a user's name and a password, or a key to sign with.
             pattern=r"""(?i)(?:\bauth\s{0,3}=\s{0,3}|basic_?auth|mysqli?(?:_connect)?|\bpdo|getconnection|\blogin|authenticate|credentials?|jwt\.(?:sign|verify|encode|decode))\s{0,3}\((?:[^()"'\n]{0,80}|["'][^"'\n]{0,80}["']|,\s{0,3}){0,6}?["']([^"'\s]{0,60}[0-9][^"'\s]{0,60})["']\s{0,3}[,)]""",
@@ -329,7 +329,7 @@ def shape_rules() -> list[Rule]:
             behind=240,
             says="hands a password to a call",
         ),
-        Rule(
+        ScanRule(
             name="password-in-sql",
             pattern=r"""(?i)\b(?:identified\s{1,3}(?:with\s{1,3}\S{1,40}\s{1,3})?by|password)\s{1,3}(?:'([^'\n]{4,200})'|"([^"\n]{4,200})")""",
             hints=("identified", "password"),
@@ -341,7 +341,7 @@ def shape_rules() -> list[Rule]:
             ),
             says="holds a password in a statement",
         ),
-        Rule(
+        ScanRule(
             name="device-password",
             pattern=r"""(?i)(?:\benable\s{1,3}|\busername\s{1,3}\S{1,60}\s{1,3}(?:privilege\s{1,3}[0-9]{1,2}\s{1,3})?)(?:secret|password)\s{1,3}(?:[0-9]\s{1,3})?(\S{6,100})|\bsnmp-server\s{1,3}community\s{1,3}(\S{6,100})""",
             hints=("enable ", "username ", "snmp-server"),
@@ -349,7 +349,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: bool(digits_in(value)) and not placeholder(value),
             says="holds a device's password",
         ),
-        Rule(
+        ScanRule(
             name="session-cookie",
             pattern=r"""(?i)cookie["']?\s{0,3}[:=]\s{0,3}["']?(?:[^\s"';]{1,80};\s{0,3}){0,6}?[\w.\-]{0,24}(?:sess|sid|auth|token|jwt)[\w.\-]{0,24}=([A-Za-z0-9+/=_.~%\-]{16,})""",
             hints=("cookie",),
@@ -357,7 +357,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: tokenlike(value, least=16),
             says="holds a session's cookie",
         ),
-        Rule(
+        ScanRule(
             name="url-token",
             pattern=r"""://([A-Za-z0-9_\-]{20,100})@[\w\[]""",
             hints=("://",),
@@ -365,21 +365,21 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: tokenlike(value, least=20) and not UUID.fullmatch(value),
             says="holds a token in a URL",
         ),
-        Rule(
+        ScanRule(
             name="json-web-key",
             pattern=r"""(?s)"kty"\s{0,3}:[^{}]*?"(?:d|k)"\s{0,3}:\s{0,3}"([A-Za-z0-9_\-]{20,})\"""",
             hints=('"kty"',),
             group=1,
             says="holds a private key",
         ),
-        Rule(
+        ScanRule(
             name="connection-string",
             pattern=r"""(?i)(?:server|data source|host|database|provider|uid|user id|initial catalog|driver)\s?=[^\n"']{1,300};[ "&]{0,6}(?:password|pwd)\s?=\s?([^;\s"'$#{}<>]{3,})""",
             hints=("password", "pwd"),
             group=1,
             says="holds a password in a connection string",
         ),
-        Rule(
+        ScanRule(
             name="password-quoted",
             pattern=rf"""(?i)(?:{_PASSWORD}){_AFTER}{_EQUALS}\s{{0,6}}[bruf]{{0,2}}(?:"((?:[^"\\\n]|\\[^\n]){{4,200}})"|'((?:[^'\\\n]|\\[^\n]){{4,200}})')""",
             hints=("pass", "pwd", "psk"),
@@ -388,7 +388,7 @@ def shape_rules() -> list[Rule]:
             is_wordy=True,
             says="assigns a password",
         ),
-        Rule(
+        ScanRule(
             name="command-password",
             # Programs that take a password as a word of their own.
             pattern=r"""(?i)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|helm|npm)\s{1,3}(?:registry\s{1,3})?login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3}|redis-cli\b[^\n]{0,120}?\s(?:-a|--pass)\s{1,3}|zip\b[^\n]{0,80}?\s-P\s{0,3}|7za?\b[^\n]{0,80}?\s-p|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,200}?\s-w\s{1,3}|psexec\S{0,8}\b[^\n]{0,120}?\s-p\s{1,3}|htpasswd\b[^\n]{0,80}?-\w{0,4}b\w{0,4}\s{1,3}\S{1,80}\s{1,3}\S{1,80}\s{1,3}|openssl\b[^\n]{0,200}?\s-pass(?:in|out)?\s{1,3}pass:|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n]{0,120}?\s\w{1,40}/|thin:\w{1,40}/|net\s{1,3}use\b[^\n]{0,120}?\s(?:\\\\\S{1,120}|/user:\S{1,80})\s{1,3}|az\s{1,3}login\b[^\n]{0,200}?\s(?:-p|--password)[ =]\s{0,3}|keytool\b[^\n]{0,200}?\s-(?:src|dest)?(?:store|key)pass\s{1,3}|smbclient\b[^\n]{0,120}?\s-U\s{0,3}[^\s%]{1,60}%|gh\s{1,3}secret\s{1,3}set\b[^\n]{0,120}?\s(?:--body|-b)[ =]\s{0,3})["']?([^\s"'$|@/\\\-][^\s"'$|@]{4,})""",
@@ -403,7 +403,7 @@ def shape_rules() -> list[Rule]:
             behind=260,
             says="holds a password on a command line",
         ),
-        Rule(
+        ScanRule(
             name="piped-password",
             pattern=r"""(?i)\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?["']?(?:[\w.\-]{1,40}:)?([^\s"'$|]{5,100})["']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3}-S|(?:sudo\s{1,3})?(?:chpasswd|passwd)\b|[^\n|]{0,120}?--(?:password-)?stdin)""",
             hints=("stdin", "sudo -s", "passwd"),
@@ -412,7 +412,7 @@ def shape_rules() -> list[Rule]:
             before=300,
             says="hands a password to a program",
         ),
-        Rule(
+        ScanRule(
             name="pass-assignment",
             pattern=r"""(?i)(?:\b|[a-z_])(?:pass|pwd|pw)(?:["']\s{0,3}(?::|=>)|\s{0,3}:?=)\s{0,3}(?:"([^"\s]{6,60})"|'([^'\s]{6,60})')""",
             hints=("pass", "pwd", "pw"),
@@ -423,7 +423,7 @@ def shape_rules() -> list[Rule]:
             is_wordy=True,
             says="assigns a password",
         ),
-        Rule(
+        ScanRule(
             name="password-in-yaml",
             pattern=rf"""(?im)^[ \t]{{0,40}}(?:- )?["']?[\w.\-]{{0,40}}(?:{_PASSWORD}|_pass)["']?:[ \t]{{1,6}}([^\s"'#&*!|>{{}}\[\]%@`,;<(][^\s"',;<>()]{{3,60}})[ \t]{{0,4}}\r?$""",
             hints=("pass", "pwd", "psk"),
@@ -433,7 +433,7 @@ def shape_rules() -> list[Rule]:
             is_value=True,
             says="assigns a password",
         ),
-        Rule(
+        ScanRule(
             name="folded-secret",
             pattern=rf"""(?i)(?:{_PASSWORD}|{_SECRET}){_AFTER}[ \t]{{0,3}}:[ \t]{{0,3}}[|>][+\-0-9]{{0,2}}[ \t]{{0,3}}\r?\n[ \t]{{1,40}}([^\s:#][^\s:]{{3,}}(?:\r?\n[ \t]{{2,}}[^\s:]{{4,}})*)""",
             hints=(": |", ": >", ":|", ":>"),
@@ -441,7 +441,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: not placeholder("".join(value.split())) and not codelike(value),
             says="assigns a secret in a block of its own",
         ),
-        Rule(
+        ScanRule(
             name="password-assignment",
             pattern=rf"(?i)(?:(?:{_PASSWORD}){_AFTER}|(?:(?:[_.\-]|\b(?:db|root|user|admin))pass|[a-z](?-i:Pass)){_CLOSED}){_EQUALS}{_QUOTE}{_VALUE}[( ]?",
             hints=("pass", "pwd", "psk"),
@@ -451,7 +451,7 @@ def shape_rules() -> list[Rule]:
             is_value=True,
             says="assigns a password",
         ),
-        Rule(
+        ScanRule(
             name="secret-assignment",
             pattern=rf"(?i)(?:{_SECRET}){_AFTER}{_EQUALS_OR_COMMA}(?:{_QUOTE}[\"'`]{_LONG_VALUE}|{_QUOTE}{_LONG_VALUE_WITH_DIGIT}|{_QUOTE}([A-Za-z]{{16,}}))\(?",
             hints=("secret", "token", "key", "credential", "bearer", "pat"),
@@ -462,7 +462,7 @@ def shape_rules() -> list[Rule]:
             is_value=True,
             says="assigns a secret",
         ),
-        Rule(
+        ScanRule(
             name="secret-after-name",
             pattern=rf"(?i)(?:{_SECRET}|{_PASSWORD})[\w.]{{0,12}}[ \-]{{1,3}}([A-Za-z0-9_+/=.\-]{{16,}})",
             hints=("secret", "token", "key", "pass", "pwd"),
@@ -472,7 +472,7 @@ def shape_rules() -> list[Rule]:
             is_value=True,
             says="names a secret",
         ),
-        Rule(
+        ScanRule(
             name="netrc-password",
             pattern=r"""(?i)\bmachine\s{1,4}\S{1,100}\s{1,40}login\s{1,4}\S{1,100}\s{1,40}password\s{1,4}(\S{4,100})""",
             hints=("machine",),
@@ -480,7 +480,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: not placeholder(value),
             says="holds a password of a .netrc file",
         ),
-        Rule(
+        ScanRule(
             name="api-call-key",
             pattern=r"""(?i)(?:api_?key|token|secret|login)["']{0,2}\s{0,4},\s{0,4}["']params["']\s{0,4}:\s{0,4}\[\s{0,40}["']([A-Za-z0-9+/_.\-]{16,200})["']""",
             hints=("params",),
@@ -488,7 +488,7 @@ def shape_rules() -> list[Rule]:
             accept=lambda value, *_: tokenlike(value, least=16),
             says="hands a key to a call",
         ),
-        Rule(
+        ScanRule(
             name="key-assignment",
             pattern=rf"""(?i)(?:\b|_)key["'\]]{{0,3}}{_EQUALS}["'`]([A-Za-z0-9+/_.\-]{{15,128}}={{0,2}})["'`]""",
             hints=("key",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byheart.storage.scanners.rules import Rule, iban, luhn
+from byheart.storage.scanners.rules import ScanRule, iban, luhn
 from byheart.text.patterns import deferred
 
 _ACT = r"(?:ignore|disregard|forget|override|bypass|discard|neglect|skip)"
@@ -16,11 +16,11 @@ _SENDING = ("send", "post", "upload", "forward", "exfiltrat", "transmit", "email
 _COMMANDING = "reads like an instruction to the agent, not like a preference"
 
 
-def _instruction(name: str, pattern: str, *hints: str, weak: bool = False) -> Rule:
-    return Rule(name=f"instruction-{name}", pattern=pattern, hints=hints, says=_COMMANDING, weak=weak)
+def _instruction(name: str, pattern: str, *hints: str, weak: bool = False) -> ScanRule:
+    return ScanRule(name=f"instruction-{name}", pattern=pattern, hints=hints, says=_COMMANDING, weak=weak)
 
 
-def instruction_rules() -> list[Rule]:
+def instruction_rules() -> list[ScanRule]:
     """Phrases whose only use is to take over an agent. Plain imperatives (always, never, use) are preferences."""
     return [
         _instruction(
@@ -187,10 +187,10 @@ def instruction_rules() -> list[Rule]:
     ]
 
 
-def command_rules() -> list[Rule]:
+def command_rules() -> list[ScanRule]:
     """Text that is a command line rather than a statement about one; never captured unasked."""
     return [
-        Rule(
+        ScanRule(
             name="command-line",
             pattern=r"(?:^|\n)\s{0,3}(?:[$#>%]\s{1,3})(?:\S{1,80})|(?:^|\n)\s{0,3}(?:sudo|rm|chmod|chown|dd|mkfs|kill|eval|exec)\s{1,3}[-/\w$]|(?:&&|\|\||;)\s{0,3}(?:sudo|rm|curl|wget|eval|sh|bash)\s",
             hints=("$", "#", ">", "%", "sudo", "rm ", "chmod", "chown", "dd ", "mkfs", "kill", "eval", "exec"),
@@ -202,10 +202,10 @@ def command_rules() -> list[Rule]:
 _HEX_GROUP = deferred(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{4,8}-$")
 
 
-def personal_rules() -> list[Rule]:
+def personal_rules() -> list[ScanRule]:
     """Details that could harm a person if a memory file went astray."""
     return [
-        Rule(
+        ScanRule(
             name="personal-payment-card",
             pattern=r"\b([3-6][0-9]{3}(?:[ -]?[0-9]{4}){2}[ -]?[0-9]{1,7}|3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5})\b(?:-[0-9a-fA-F]{4})?",
             group=1,
@@ -217,14 +217,14 @@ def personal_rules() -> list[Rule]:
             reach=60,
             says="holds a payment card number",
         ),
-        Rule(
+        ScanRule(
             name="personal-bank-account",
             pattern=r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b",
             hints=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
             accept=lambda value, *_: iban(value),
             says="holds a bank account number",
         ),
-        Rule(
+        ScanRule(
             name="personal-identity-number",
             pattern=r"(?i)\b(?:ssn|social\s{1,3}security(?:\s{1,3}(?:number|no\.?))?|passport(?:\s{1,3}(?:number|no\.?))?|driver'?s?\s{1,3}licen[cs]e(?:\s{1,3}(?:number|no\.?))?|national\s{1,3}(?:id|insurance)(?:\s{1,3}(?:number|no\.?))?|tax\s{1,3}id)\s{0,3}(?:is|:|=|#)?\s{0,3}((?-i:[A-Z]{0,3}[0-9][A-Z0-9]*(?:[ -][A-Z0-9]*[0-9][A-Z0-9]*){0,5}))",
             hints=("ssn", "social", "passport", "licen", "national", "tax id"),
@@ -233,13 +233,13 @@ def personal_rules() -> list[Rule]:
             before=48,
             says="holds an identity number",
         ),
-        Rule(
+        ScanRule(
             name="personal-us-ssn",
             pattern=r"\b(?:00[1-9]|0[1-9][0-9]|[1-578][0-9]{2}|6[0-57-9][0-9]|66[0-57-9])-[0-9]{2}-[0-9]{4}\b",
             hints=("-",),
             says="holds a social security number",
         ),
-        Rule(
+        ScanRule(
             name="personal-detail",
             pattern=r"(?i)\b(?:my|his|her|their|the\s{1,3}user'?s)\s{1,3}(?:date\s{1,3}of\s{1,3}birth|birth\s?date|home\s{1,3}address|salary|medical\s{1,3}(?:history|condition|record)s?|diagnosis|blood\s{1,3}type|bank\s{1,3}account|credit\s{1,3}card|sexual\s{1,3}orientation|religion|immigration\s{1,3}status|criminal\s{1,3}record)\s{1,3}(?:is|are|was|number)\b|\b(?:i|he|she|they|user)\s{1,3}(?:was|were|am|is|has\s{1,3}been|have\s{1,3}been)\s{1,3}diagnosed\s{1,3}with\b",
             hints=(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from byheart.storage.scanners.rules import UUID, Rule, codelike, digits_in, entropy, placeholder, tokenlike
+from byheart.storage.scanners.rules import UUID, ScanRule, codelike, digits_in, entropy, placeholder, tokenlike
 from byheart.text.patterns import deferred
 
 # What may be any word at all once it is said to be one.
@@ -304,14 +304,14 @@ _IN_QUOTES = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”
 _THEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
 
 
-def prose_rules() -> list[Rule]:
+def prose_rules() -> list[ScanRule]:
     """The rules for what is told in words."""
     return [*_password_rules(), *_further_rules(), *_key_rules(), *_either_rules()]
 
 
-def _password_rules() -> list[Rule]:
+def _password_rules() -> list[ScanRule]:
     return [
-        Rule(
+        ScanRule(
             name="password-in-prose",
             pattern=rf"(?i)(?:{_PASSWORDS}){_BETWEEN}{_WORDY}",
             hints=_PASSWORD_HINTS,
@@ -323,7 +323,7 @@ def _password_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a password",
         ),
-        Rule(
+        ScanRule(
             name="passphrase-in-prose",
             pattern=rf"(?i)(?:{_PASSWORDS}){_THEN}{_IN_QUOTES}",
             hints=_PASSWORD_HINTS,
@@ -333,7 +333,7 @@ def _password_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a password",
         ),
-        Rule(
+        ScanRule(
             name="password-change",
             pattern=rf"(?i)(?:{_PASSWORDS}|{_KEYS})\b[^\n.!?;]*?\b(?:from|von|vom|de|desde|с)\s{{1,3}}[\"'`]?({_ANY}{{5,80}}[\"'`]?\s{{1,3}}(?:to|auf|zu|à|a|para|на)\s{{1,3}}[\"'`]?{_ANY}{{5,80}})",
             hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
@@ -346,7 +346,7 @@ def _password_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a password",
         ),
-        Rule(
+        ScanRule(
             name="phrase-after-a-colon",
             pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta|(?:К|к)одов\S{1,6} фраз\S{1,4}|(?:П|п)арольн\S{1,6} фраз\S{1,4})[^\n.:]{0,30}:[ \t]{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){3,7}[a-z\x80-\xff]{3,24})",
             hints=("phrase", "frase", "фраз"),
@@ -358,9 +358,9 @@ def _password_rules() -> list[Rule]:
     ]
 
 
-def _further_rules() -> list[Rule]:
+def _further_rules() -> list[ScanRule]:
     return [
-        Rule(
+        ScanRule(
             name="last-password",
             # Where several are told, each rule above stops at the first.
             pattern=rf"(?i)(?:{_PASSWORDS})\b[^\n]{{0,120}}[\s\"'`=:(>]({_MARKED})",
@@ -372,7 +372,7 @@ def _further_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a password",
         ),
-        Rule(
+        ScanRule(
             name="seed",
             pattern=r"(?i)(?:(?:seed|recovery|mnemonic|secret)\s(?:phrase|words?)|mnemonic)\b[^\n:=]{0,30}[:=]?\s{1,3}[\"'`]?((?:[a-z]{3,8}\s){11,23}[a-z]{3,8})|(?:2fa|totp|otp|mfa|authenticator)\s(?:seed|secret|key)\b[^\n:=]{0,40}[:=]?\s{1,3}[\"'`]?((?:[A-Z2-7]{4}[ -]){3,}[A-Z2-7]{4})|(?:recovery|backup)[ _-]codes?\b[^\n:=]{0,30}[:=]?\s{1,3}((?:[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}[,;]?\s{0,2}){2,})",
             hints=("phrase", "mnemonic", "2fa", "otp", "mfa", "authenticator", "y code", "p code", "y_code", "p_code"),
@@ -385,9 +385,9 @@ def _further_rules() -> list[Rule]:
     ]
 
 
-def _key_rules() -> list[Rule]:
+def _key_rules() -> list[ScanRule]:
     return [
-        Rule(
+        ScanRule(
             name="key-in-prose",
             # Behind an English word a sentence goes on with a blank; what does not is a name in code or in settings.
             pattern=rf"(?i)(?:(?:{_ENGLISH_KEYS})(?:\s{_OPENED}{_NUMBERED}|\s{_BETWEEN}{_NUMBERED}|(?:是|为|為|は|が)\s{{0,3}}{_OPENED}{_NUMBERED})|(?:{_OTHER_KEYS}){_BETWEEN}{_NUMBERED})",
@@ -401,7 +401,7 @@ def _key_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a key",
         ),
-        Rule(
+        ScanRule(
             name="key-near-its-name",
             pattern=rf"(?i)(?:{_NAMED})[^\n.!?;]*?[\s\"'`=:(]([A-Za-z0-9+/_=\-]{{16,}})",
             hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
@@ -416,9 +416,9 @@ def _key_rules() -> list[Rule]:
     ]
 
 
-def _either_rules() -> list[Rule]:
+def _either_rules() -> list[ScanRule]:
     return [
-        Rule(
+        ScanRule(
             name="told-before-its-name",
             pattern=rf"(?i){_WORDY}[\"'`]?,?\s{{1,3}}(?:{_AS})\s{{1,3}}(?:[\w'\-]{{1,12}}\s{{1,3}}){{0,3}}?(?:{_PASSWORDS}|{_ENGLISH_KEYS})(?:\s(?:manager|store|vault|policy|field|prompt|generator|type|name))?",
             hints=(*_PASSWORD_HINTS, *_KEY_HINTS),
@@ -427,7 +427,7 @@ def _either_rules() -> list[Rule]:
             is_wordy=True,
             says="tells a secret",
         ),
-        Rule(
+        ScanRule(
             name="credentials-in-prose",
             pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in|sign in|anmelden|connexion|acceso|entrar)\b[^\n.;]{0,24}?\s[\w.@\-]{2,40}\s{0,3}(?:/|:|\band|\bund|\bet|\by|,)\s{0,3}["'`]?([!#-&+-:=?-_a-z|~]{6,80})""",
             hints=_LOGIN_HINTS,

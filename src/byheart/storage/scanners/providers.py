@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from byheart.storage.scanners.rules import Rule, entropy, placeholder
+from byheart.storage.scanners.rules import ScanRule, entropy, placeholder
 
 
 def _real(value: str, *_: str) -> bool:
@@ -249,7 +249,7 @@ ntlm-hashes           \b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}\b     :
 """
 
 
-def provider_rules() -> list[Rule]:
+def provider_rules() -> list[ScanRule]:
     """Both tables as rules, in their order."""
     rules = []
     for table, accept in ((_DISTINCT, _real), (_RANDOM, _varied)):
@@ -261,7 +261,7 @@ def provider_rules() -> list[Rule]:
             before = _before(pattern, found) if name not in _OVER_LINES else None
             pattern = _placed(pattern, found, is_loose=name in _LOOSE or accept is _varied)
             rules.append(
-                Rule(
+                ScanRule(
                     name=name,
                     pattern=pattern,
                     hints=found,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ScanRule:
     """A named pattern (RE2). `hints` are lower-case texts, one of which must be present before the pattern is tried;
     `group` is the part that is the secret, -1 the only one of several that matched; `accept` decides on it, given the whole match
     and what stands before it, `reach` bytes of it. A weak rule only speaks against storing what nobody asked to store. `trims` are

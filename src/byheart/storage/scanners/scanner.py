@@ -18,7 +18,7 @@ from byheart.text import lines, unicode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from byheart.storage.scanners.rules import Rule
+    from byheart.storage.scanners.rules import ScanRule
 
 _HIDDEN = {
     "unicode-tag": "holds invisible tag characters",
@@ -37,7 +37,7 @@ _DEEPEST = 2
 class _Secrets:
     """The rules for secrets, also for those in another spelling."""
 
-    def __init__(self, rules: list[Rule], words: str) -> None:
+    def __init__(self, rules: list[ScanRule], words: str) -> None:
         tokens = [rule for rule in rules if rule.is_token]
         self._engine = Engine([*rules, *disguises.disguise_rules(tokens)], words)
 
@@ -45,7 +45,7 @@ class _Secrets:
     def fingerprint(self) -> str:
         return self._engine.fingerprint
 
-    def matches(self, content: bytes, depth: int = 0) -> Iterator[tuple[Rule, int, int]]:
+    def matches(self, content: bytes, depth: int = 0) -> Iterator[tuple[ScanRule, int, int]]:
         """Each match in a UTF-8 text as rule and the span of its secret."""
         escapes, parted, ends = list[tuple[int, int]](), list[int](), dict[int, int]()
         for rule, start, end in self._engine.matches(content):
@@ -81,7 +81,7 @@ class _Secrets:
 
     def _in_the_clear(
         self, found: Sequence[disguises.Disguise], depth: int
-    ) -> Iterator[tuple[Rule, disguises.Disguise, int, int]]:
+    ) -> Iterator[tuple[ScanRule, disguises.Disguise, int, int]]:
         """What is found in disguises, with its span in their clear text. All of them are looked through as one text."""
         if not found:
             return

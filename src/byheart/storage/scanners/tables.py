@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from byheart.storage.scanners.rules import Rule, codelike, digits_in, placeholder
+from byheart.storage.scanners.rules import ScanRule, codelike, digits_in, placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ HEADER = rf"""(?im)(?:^|[|,;\t]){_MARKS}{_NAMES}{_MARKS}(?:[|,;\t]|\r?$)"""
 _NAME = re.compile(rf"{_NAMES}", re.IGNORECASE)
 _RULE_LINE = re.compile(r"[\s|+:=_\-]*")
 _MOST_ROWS, _LEAST, _LONGEST = 400, 6, 200
-TABLE = Rule(name="secret-in-table", pattern=HEADER, hints=(), says="holds a secret in a table")
+TABLE = ScanRule(name="secret-in-table", pattern=HEADER, hints=(), says="holds a secret in a table")
 
 
 def cells(content: bytes, headers: Iterator[int]) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,7 @@ from byheart.interfaces.render import finding_line, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.app.open import Opened
+    from byheart.app.open import OpenMemory
     from byheart.domain.results import Finding
     from byheart.notebooks.fixes import Proposal
 
@@ -70,7 +70,7 @@ def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as
     return 3 if findings else 0
 
 
-def _handbook(opened: Opened, folder: str | None) -> Sequence[Finding]:
+def _handbook(opened: OpenMemory, folder: str | None) -> Sequence[Finding]:
     """What is wrong with this project's handbook, or with the one in a folder."""
     import os
 
@@ -88,7 +88,7 @@ def _handbook(opened: Opened, folder: str | None) -> Sequence[Finding]:
     return learning.check(Place(os.path.dirname(full), os.path.basename(full)))
 
 
-def _fixed(opened: Opened, scopes: Sequence[Scope], as_object: bool) -> int:
+def _fixed(opened: OpenMemory, scopes: Sequence[Scope], as_object: bool) -> int:
     """Ask about each proposal; lines move with each edit, so what is left is found anew after it."""
     found, unread = opened.memory.proposals(scopes=scopes)
     common.problems(unread)

@@ -14,7 +14,7 @@ from byheart.interfaces.render import table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.app.open import Opened, Surroundings
+    from byheart.app.open import OpenMemory, Surroundings
     from byheart.domain.installing import FileChange, Installed
 
 _project = click.option("--project", "in_project", is_flag=True, help="In this project's own files, for it alone.")
@@ -148,7 +148,7 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
     return 4 if any(each.problems for each in found) else 0
 
 
-def _chosen(agents: tuple[str, ...], every: bool, opened: Opened, around: Surroundings) -> list[str]:
+def _chosen(agents: tuple[str, ...], every: bool, opened: OpenMemory, around: Surroundings) -> list[str]:
     from byheart.app import connecting as doing
 
     if every:
@@ -162,7 +162,7 @@ def _chosen(agents: tuple[str, ...], every: bool, opened: Opened, around: Surrou
     return list(dict.fromkeys(agents))
 
 
-def _where(in_project: bool, for_user: bool, opened: Opened) -> str | None:
+def _where(in_project: bool, for_user: bool, opened: OpenMemory) -> str | None:
     if in_project and for_user:
         raise BadInput("--project and --user exclude each other")
     return opened.project.folder if in_project else None

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from byheart.app.open import Opened, place_of
+from byheart.app.open import OpenMemory, place_of
 from byheart.domain.errors import BadInput
 from byheart.domain.records import Scope
 from byheart.domain.reports import Conversion
@@ -84,7 +84,7 @@ def import_(
     return 0 if done.receipts or dry_run else 3
 
 
-def _taken_over(opened: Opened, names: tuple[str, ...], *, dry_run: bool, as_object: bool) -> int:
+def _taken_over(opened: OpenMemory, names: tuple[str, ...], *, dry_run: bool, as_object: bool) -> int:
     """Take over what agents remembered themselves."""
     from byheart.agents import own_memories
 
@@ -94,7 +94,7 @@ def _taken_over(opened: Opened, names: tuple[str, ...], *, dry_run: bool, as_obj
     for name in names:
         if name not in known:
             raise BadInput(f"{name!r} keeps no memory that byheart reads; there are {', '.join(known)}")
-    found = own_memories.take_over(opened.memory.desk, home, dict(around.environment), names, dry_run=dry_run)
+    found = own_memories.take_over(opened.memory.context, home, dict(around.environment), names, dry_run=dry_run)
     if as_object:
         common.put(found)
     for each in found if not as_object else ():
@@ -149,7 +149,7 @@ def _target(name: str) -> str:
     return common.NOTEBOOKS.get(name, name)
 
 
-def _deliver(opened: Opened, done: Conversion, out: str | None, as_object: bool) -> None:
+def _deliver(opened: OpenMemory, done: Conversion, out: str | None, as_object: bool) -> None:
     common.problems(done.problems)
     if out:
         opened.write_new(place_of(out, common.folder()), done.text)

@@ -16,7 +16,7 @@ from byheart.text.unicode import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.app.open import Opened
+    from byheart.app.open import OpenMemory
     from byheart.domain.learning import Consolidated, JobView, LearnReport
     from byheart.domain.results import Receipt
     from byheart.learning.learning import Learning
@@ -25,7 +25,7 @@ _SHOWN, _DIFFERENCE = 8, 400
 project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
 
 
-def learning() -> tuple[Opened, Learning]:
+def learning() -> tuple[OpenMemory, Learning]:
     """The memory, and learning of all projects."""
     from byheart.app import machine
 
@@ -106,13 +106,13 @@ def learn(
     return 0 if report.sessions else 1
 
 
-def _project(opened: Opened, every: object, name: str) -> str:
+def _project(opened: OpenMemory, every: object, name: str) -> str:
     from byheart.interfaces.cli.commands.sessions import _project as project_of
 
     return project_of(opened, every, name)  # type: ignore[arg-type]
 
 
-def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
+def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
     """What a run came to, for people."""
     would = "would be " if dry_run else ""
     if not report.sessions:
@@ -148,7 +148,7 @@ def _told(report: LearnReport, opened: Opened, *, dry_run: bool) -> None:
         common.note(f"{waiting} thing{'s' if waiting > 1 else ''} to decide: byheart inbox --all")
 
 
-def _told_project(each: Consolidated, opened: Opened, *, dry_run: bool) -> None:
+def _told_project(each: Consolidated, opened: OpenMemory, *, dry_run: bool) -> None:
     common.say("")
     common.say(common.heading(f"{visible(each.name)}  ({each.mode or 'not consolidated'})", opened))
     if each.refused:

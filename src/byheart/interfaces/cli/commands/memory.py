@@ -41,7 +41,7 @@ def view(project: str | None, as_object: bool) -> int:
 
     opened = common.opened(upkeep=False)
     around = common.surroundings()
-    found = briefs.brief_of(opened, around, _chosen(project).shelf()) if project else briefs.brief(opened, around)
+    found = briefs.brief_of(opened, around, _chosen(project).handbook()) if project else briefs.brief(opened, around)
     if as_object:
         common.put(found)
     elif found and found.text:
@@ -176,7 +176,7 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
 def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
     opened, every = learning()
     every = every.at(project)
-    own = every.shelf()
+    own = every.handbook()
     _sure(f"take away everything that was learnt of {own.name}; notebooks and other projects stay", yes)
     extracts, files = every.clear()
     if as_object:

@@ -17,7 +17,7 @@ from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from byheart.app.onboarding import Begun, Survey
-    from byheart.app.open import Opened
+    from byheart.app.open import OpenMemory
     from byheart.notebooks.setup import Ready
 
 
@@ -89,7 +89,7 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
     return 4 if done.problems else 0
 
 
-def _unasked(found: Survey, opened: Opened, as_object: bool, *, no_install: bool, no_learn: bool) -> int:
+def _unasked(found: Survey, opened: OpenMemory, as_object: bool, *, no_install: bool, no_learn: bool) -> int:
     """What would be done, where nobody is there to say yes to it."""
     if as_object:
         common.put({"survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts}})
@@ -109,7 +109,7 @@ def _ready(ready: Ready, *, in_repo: bool) -> None:
         common.note("note: these files are part of the repository now; whoever clones it can read them")
 
 
-def _surveyed(found: Survey, opened: Opened, *, no_install: bool, no_learn: bool) -> None:
+def _surveyed(found: Survey, opened: OpenMemory, *, no_install: bool, no_learn: bool) -> None:
     """What is here, and what would be done."""
     common.say("")
     if found.transcripts and not no_learn:
@@ -142,7 +142,7 @@ def _next(found: Survey, *, no_install: bool, no_learn: bool) -> None:
         common.note("next: byheart init --yes does all of that; or byheart learn, byheart install AGENT one by one")
 
 
-def _begun(done: Begun, opened: Opened) -> None:
+def _begun(done: Begun, opened: OpenMemory) -> None:
     """What came of it, and where to go from here."""
     common.say("")
     for each in done.connected:

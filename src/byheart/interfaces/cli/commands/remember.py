@@ -157,7 +157,7 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     try:
         target = learning.target(selector, where)
         told = statement(target.hit.record) if target.hit else target.text
-        question = f"Forget {opened.memory.desk.scanner.redacted(told)!r} at {target.where}?"
+        question = f"Forget {opened.memory.context.scanner.redacted(told)!r} at {target.where}?"
         if not as_object:
             common.note(f"note: {CANNOT_UNDO}")
     except NothingFound as error:
@@ -181,7 +181,7 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
         common.say(receipt_line(receipt))
     else:
         learnt = " (learnt; it is not learnt again)" if target.learnt else ""
-        common.say(f"Forgot: {opened.memory.desk.scanner.redacted(target.text) or selector}{learnt}")
+        common.say(f"Forgot: {opened.memory.context.scanner.redacted(target.text) or selector}{learnt}")
     for each in receipt.notes:
         if each != CANNOT_UNDO:
             common.note(f"note: {each}")

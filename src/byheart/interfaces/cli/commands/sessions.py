@@ -21,7 +21,7 @@ from byheart.text.times import moment
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.app.open import Opened
+    from byheart.app.open import OpenMemory
     from byheart.sessions.sessions import Sessions
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -42,7 +42,7 @@ def _filters(command: Command) -> Command:
     return command
 
 
-def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
+def _opened(no_refresh: bool) -> tuple[OpenMemory, Sessions]:
     """The memory and the sessions, the index brought up to date unless that is not wanted."""
     from byheart.app import machine
 
@@ -59,7 +59,7 @@ def _opened(no_refresh: bool) -> tuple[Opened, Sessions]:
 
 
 def _which(
-    opened: Opened,
+    opened: OpenMemory,
     every: Sessions,
     agent: str | None,
     project: str | None,
@@ -84,7 +84,7 @@ def _which(
     )
 
 
-def _project(opened: Opened, every: Sessions, name: str) -> str:
+def _project(opened: OpenMemory, every: Sessions, name: str) -> str:
     """A project's id from what was typed: `.` or a folder, an id, or a name."""
     import os
 
@@ -366,7 +366,7 @@ def _ended(any_found: bool, empty: str) -> int:
 
 
 def _scope(
-    opened: Opened,
+    opened: OpenMemory,
     every: Sessions,
     everywhere: bool,
     agent: str | None,

@@ -13,7 +13,7 @@ from byheart.interfaces.render import counted, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.app.open import Opened
+    from byheart.app.open import OpenMemory
 
 
 @click.command(epilog=common.examples("byheart trust", "byheart trust --yes"))
@@ -60,11 +60,11 @@ def untrust(as_object: bool) -> None:
         common.say(f"{'No longer trusted' if was else 'Not trusted'}: {visible(opened.project.folder)}")
 
 
-def offer(opened: Opened, *, asks: bool) -> None:
+def offer(opened: OpenMemory, *, asks: bool) -> None:
     """Say that the checkout brings memory files that are not used; on a terminal ask about them, once."""
     from byheart.app import trusted
 
-    names, known = trusted.unused(opened), opened.memory.desk.trust
+    names, known = trusted.unused(opened), opened.memory.context.trust
     if not names or known.is_asked:
         return
     told = f"This repository brings memory files that are not used: {', '.join(names)}"
