@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from byheart.sessions.refresh import cleaned
 from byheart.storage.scanners.scanner import RuleScanner
 
 FOLDER = Path(__file__).with_name("prose")
@@ -41,3 +42,65 @@ def test_most_of_every_language_is_recognised(lang: str) -> None:
 def test_sentence_goes_on_after_a_redaction(mark: str) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     assert SCANNER.redacted(f"The token is {token}{mark} Always use tabs.").endswith(f"]{mark} Always use tabs.")
+
+
+def alone(text: str) -> list[tuple[int, int, str]]:
+    """What a scanner finds that has seen nothing else."""
+    return RuleScanner().spans(text)
+
+
+SENTENCES = [row["text"] for name in ("secret.jsonl", "harmless.jsonl") for row in rows(name)] + [
+    "U盾的PIN码是604913,输错三次就锁了",
+    "the encryption key for the backups (restic) is gYp2-Lm0Q-sV7e-Rk19, without it nothing can be restored",
+]
+
+
+def test_answer_does_not_depend_on_how_much_was_looked_through_before() -> None:
+    warm = RuleScanner()
+    for number in range(60):
+        warm.spans(f"note {number}")
+    assert [text for text in SENTENCES if warm.spans(text) != alone(text)] == []
+
+
+@pytest.mark.parametrize("before", ["go on with a11", "without a key", "the secret of the", "use it as", "password"])
+def test_answer_does_not_depend_on_the_text_before_in_the_same_pass(before: str) -> None:
+    sizes = (10_000, 10_000)
+    pairs = [(text, cleaned([before, text], [sizes, sizes], SCANNER)[1]) for text in SENTENCES]
+    assert [text for text, found in pairs if found != cleaned([text], [sizes], SCANNER)[0]] == []
+
+
+# Told by somebody who knew neither these rules nor the sentences above.
+TOLD = {
+    "Sorry forgot to tell you, the basic auth on preview is team:marmalade77": "marmalade77",
+    "the OTP seed is JBSWY3DPK5XXE3DEJ5TE6QKU if you want to generate the codes yourself": "JBSWY3DPK5XXE3DEJ5TE6QKU",
+    "die Passphrase für den SSH-Key heißt »Dackel tanzt nachts Polka 88«": "Dackel tanzt",
+    "einer der Wiederherstellungscodes wäre 8F3K-L2QP-77XM, falls du aus dem Account fliegst": "8F3K",
+    "on a remplacé le secret du webhook par mR7x0Qe2Lp9vTs hier soir": "mR7x0Qe2Lp9vTs",
+    "entra con el usuario deploy y la clave Pajarito_4471": "Pajarito_4471",
+    "si te pide el secreto del webhook pon e7Rt0qLm4ZxV9b": "e7Rt0qLm4ZxV9b",
+    "you can log in as admin with Tr0ub4dor-Kestrel88 if the SSO is down": "Tr0ub4dor-Kestrel88",
+    "connecte-toi en root avec Tournesol*1987 et relance le service": "Tournesol",
+    "la phrase secrète de la clé GPG : cheval lune brouette violet 42": "42",
+    'client = Client("AC001eaf576739d1b7f8f80122cf481688", "4f7d7474c0afee1587168fe491c08b52")': "4f7d7474",
+}
+
+
+@pytest.mark.parametrize("text", TOLD)
+def test_told_in_other_words(text: str) -> None:
+    assert TOLD[text] not in SCANNER.redacted(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "log in as admin with your own account",
+        "sign in as root with id_ed25519",
+        "connect as postgres with psql-16.2",
+        "the basic auth on preview is broken: see http://localhost:8080",
+        "the user deploy and the key user_123 are both in the table",
+        "replace the key by primary_key2 in the schema",
+        "put the token in src/auth/token2.py",
+    ],
+)
+def test_logins_and_keys_without_a_secret_are_left_alone(text: str) -> None:
+    assert SCANNER.redacted(text) == text

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from byheart.storage.scanners.rules import ScanRule
 
 # Another one whenever the judgements behind the patterns become others.
-_EDITION = "3"
+_EDITION = "4"
 # Looking for each hint in turn is faster than building the automaton that looks for all of them at once, until a
 # process has done it this often or the text is this long.
 _FEW = 40
@@ -145,7 +145,8 @@ class Engine:
             while found is not None:
                 begin, end = found.span()
                 whole = content[begin:end]
-                before = content[max(0, begin - rule.reach) : begin] if rule.reach else b""
+                # What stands before a match is of the same text: several are looked through as one.
+                before = content[max(0, begin - rule.reach) : begin].rpartition(BETWEEN)[2] if rule.reach else b""
                 # Texts repeat themselves: what was judged once is known.
                 try:
                     inner = judged[whole, before]

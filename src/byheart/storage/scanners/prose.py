@@ -37,11 +37,11 @@ _NAMED = (
 )
 # What announces a secret, in a sentence or in a line of settings. How many tokens a model used announces nothing.
 _KEYS_BUT_TOKENS = _KEYS.replace(r"|\btoken|", "|")
-ANNOUNCING = rf"(?i)pass|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|connexion|acceso|entrar"
+ANNOUNCING = rf"(?i)pass|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|einloggen|connexion|connecte|conecta|acceso|acced|entra|basic[ -]auth|ssh in|\buser|usuario|utilisateur|benutzer|войди|зайди|пользоват|登录|ログイン|\b(?:otp|totp|2fa|mfa)\b"
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
-    r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|from|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para)\s|\xc3\xa9\s"
-    r"|это|теперь|такой|такая|будет|равен|на |改成了?|改为|设为|设置为|换成了?|を|是|为|為|は|が|に|「|『"
+    r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|from|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para|par|por|durch|w(?:\xc3\xa4|ae)re|serait|ser(?:\xc3\xad|i)a|enter|put|pon|usa|mets|nimm|gib|digite|coloque)\s|\xc3\xa9\s"
+    r"|введи|укажи|это|теперь|такой|такая|будет|равен|на |输入|填|改成了?|改为|设为|设置为|换成了?|を|是|为|為|は|が|に|「|『"
 )
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
@@ -133,7 +133,7 @@ def _told_password(value: str, match: str, before: str) -> bool:
         or re.match(r"\w+@|\w+[_-](?:secret|ref)\b", match)
     ):
         return False
-    is_pin = bool(re.match(r"(?i)pin\b|暗証番号|пин|code secret", match))
+    is_pin = bool(re.match(r"(?i)pin(?![a-z])|暗証番号|пин|code secret", match))
     if value.isdigit():
         return len(value) <= 12 and (is_pin or len(value) >= 6) and len(set(value)) > 1
     # A name in code with a digit in it may be a password where nothing but a verb or a colon stands before it.
@@ -194,7 +194,7 @@ def _told_key(value: str, match: str, before: str) -> bool:
         return False
     if re.split(r"[\s_-]", before.rstrip(" _-"))[-1].casefold() in _TABLES:
         return False
-    if _OBJECT.search(before) and _SAYS_IS.search(between + "x"):
+    if _OBJECT.search(before.rpartition("\n")[2]) and _SAYS_IS.search(between + "x"):
         return False
     if UUID.fullmatch(value):
         # Keys of tables and caches are often ids.
@@ -277,16 +277,20 @@ def _told_phrase(value: str, match: str, before: str) -> bool:
 
 def _credentials(value: str, match: str, before: str) -> bool:
     """Whether what follows a user's name is their password."""
-    del match, before
+    del before
+    # A name and a password in one word are told as they are typed.
+    is_pair = bool(re.search(r"\w[:/]$", match[: -len(value)])) and len(value) >= 8
     value = _bare(value)
     mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    if is_pair and mixed and re.fullmatch(r"[a-z]+\d{1,4}", value):
+        return True
     return len(value) >= 6 and mixed and not _is_speech(value) and not re.fullmatch(r"[a-z]+\d{1,2}|\d+[a-z]+", value)  # fmt: skip
 
 
 # Words that stand in every text that a rule could speak of; a text without them is not looked through.
 _PASSWORD_HINTS = tuple(
     (
-        "pass|pwd|pw|pin |pin:|pin-|pincode|kennwort|mdp|phrase|code secret|zugangscode|contrase|frase|senha|"
+        "pass|pwd|pw|pin|kennwort|mdp|phrase|code secret|zugangscode|contrase|frase|senha|"
         "palavra|парол|Парол|ПАРОЛ|кодов|пин|ПИН|密|口令|パス|暗証|合言"
     ).split("|")
 )
@@ -298,9 +302,9 @@ _KEY_HINTS = tuple(
     ).split("|")
 )
 _LOGIN_HINTS = tuple(
-    ("cred|login|log in|sign in|anmelden|connex|connect|acceso|sesi|entrar|логин|войти|登录|ログイン").split("|")
+    ("cred|basic|login|log in|sign in|anmelden|connex|connect|acceso|sesi|entrar|логин|войти|登录|ログイン").split("|")
 )
-_IN_QUOTES = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
+_IN_QUOTES = r"""(?:"([^"\n]{5,80})"|'([^'\n]{5,80})'|`([^`\n]{5,80})`|“([^”\n]{5,80})”|„([^“”\n]{5,80})[“”]|«\s?([^»\n]{5,80}?)\s?»|»\s?([^«\n]{5,80}?)\s?«|「([^」\n]{5,80})」|『([^』\n]{5,80})』)"""
 _THEN = rf"(?:(?:[^\n.!?;:=\[\]{{}}<>|]|\.[^\s.])*?(?:{_LINKS})\s{{0,3}}{_FILL}|\s{{1,3}})"
 
 
@@ -348,7 +352,7 @@ def _password_rules() -> list[ScanRule]:
         ),
         ScanRule(
             name="phrase-after-a-colon",
-            pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta|(?:К|к)одов\S{1,6} фраз\S{1,4}|(?:П|п)арольн\S{1,6} фраз\S{1,4})[^\n.:]{0,30}:[ \t]{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){3,7}[a-z\x80-\xff]{3,24})",
+            pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta|(?:К|к)одов\S{1,6} фраз\S{1,4}|(?:П|п)арольн\S{1,6} фраз\S{1,4})[^\n.:]{0,30}:[ \t]{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){3,7}[a-z\x80-\xff]{3,24}(?:[ -][0-9]{1,6})?)",
             hints=("phrase", "frase", "фраз"),
             group=1,
             accept=lambda value, *_: len(value.split()) >= 4,
@@ -374,7 +378,7 @@ def _further_rules() -> list[ScanRule]:
         ),
         ScanRule(
             name="seed",
-            pattern=r"(?i)(?:(?:seed|recovery|mnemonic|secret)\s(?:phrase|words?)|mnemonic)\b[^\n:=]{0,30}[:=]?\s{1,3}[\"'`]?((?:[a-z]{3,8}\s){11,23}[a-z]{3,8})|(?:2fa|totp|otp|mfa|authenticator)\s(?:seed|secret|key)\b[^\n:=]{0,40}[:=]?\s{1,3}[\"'`]?((?:[A-Z2-7]{4}[ -]){3,}[A-Z2-7]{4})|(?:recovery|backup)[ _-]codes?\b[^\n:=]{0,30}[:=]?\s{1,3}((?:[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}[,;]?\s{0,2}){2,})",
+            pattern=r"(?i)(?:(?:seed|recovery|mnemonic|secret)\s(?:phrase|words?)|mnemonic)\b[^\n:=]{0,30}[:=]?\s{1,3}[\"'`]?((?:[a-z]{3,8}\s){11,23}[a-z]{3,8})|(?:2fa|totp|otp|mfa|authenticator)\s(?:seed|secret|key)\b[^\n:=]{0,40}[:=]?\s{1,3}[\"'`]?((?:[A-Z2-7]{4}[ -]){3,}[A-Z2-7]{4}|[A-Z2-7]{16,64})|(?:recovery|backup)[ _-]codes?\b[^\n:=]{0,30}[:=]?\s{1,3}((?:[A-Za-z0-9]{4,6}-[A-Za-z0-9]{4,6}[,;]?\s{0,2}){2,})",
             hints=("phrase", "mnemonic", "2fa", "otp", "mfa", "authenticator", "y code", "p code", "y_code", "p_code"),
             group=-1,
             accept=lambda value, *_: digits_in(value) > 0 or len(value.split()) > 3,
@@ -429,8 +433,32 @@ def _either_rules() -> list[ScanRule]:
         ),
         ScanRule(
             name="credentials-in-prose",
-            pattern=r"""(?i)\b(?:cred(?:ential)?s?|log ?in|sign in|anmelden|connexion|acceso|entrar)\b[^\n.;]{0,24}?\s[\w.@\-]{2,40}\s{0,3}(?:/|:|\band|\bund|\bet|\by|,)\s{0,3}["'`]?([!#-&+-:=?-_a-z|~]{6,80})""",
+            pattern=r"""(?i)\b(?:cred(?:ential)?s?|basic[ -]auth|log ?in|sign in|anmelden|connexion|acceso|entrar)\b[^\n.;]{0,24}?\s[\w.@\-]{2,40}\s{0,3}(?:/|:|\band|\bund|\bet|\by|,)\s{0,3}["'`]?([!#-&+-:=?-_a-z|~]{6,80})""",
             hints=_LOGIN_HINTS,
+            group=1,
+            accept=_credentials,
+            is_loose=True,
+            is_wordy=True,
+            says="tells credentials",
+        ),
+        ScanRule(
+            name="login-in-prose",
+            # "log in as admin with …", "connecte-toi en root avec …"; and a user's name with the word that names their password.
+            pattern=rf"(?i)(?:\b(?:log ?in|sign in|ssh in|connect|anmelden|einloggen|connecte\S{{0,6}}|con(?:\xc3\xa9|e)cta\S{{0,4}}|entrar?|acced\S{{1,4}}|войди|зайди|登录|ログイン)\S{{0,4}}[ \t][^\n.;:]{{0,24}}?\b(?:as|als|en|como|под|com o)\s[\w.@\-]{{2,30}},?\s(?:with|using|mit|avec|con|com|с)\s|\b(?:user(?:name)?|usuario|usu(?:\xc3\xa1|a)rio|utilisateur|benutzer(?:name)?|пользовател\S{{1,4}})\s[\w.@\-]{{2,40}},?\s(?:and|y|e|et|und|и|con|com|avec|mit|with)\s(?:\w{{1,4}}\s)?(?:clave|llave|chave|cl(?:\xc3\xa9|e)|{_PASSWORDS})\s){_OPENED}([!#-&*-:=?-_a-z|~]{{8,80}})",
+            hints=(
+                *_LOGIN_HINTS,
+                "connect",
+                "einloggen",
+                "conecta",
+                "acced",
+                "user",
+                "usu",
+                "utilisateur",
+                "benutzer",
+                "пользоват",
+                "войди",
+                "зайди",
+            ),
             group=1,
             accept=_credentials,
             is_loose=True,

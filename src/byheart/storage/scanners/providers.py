@@ -234,6 +234,7 @@ fireworks-key         \bfw_[A-Za-z0-9]{22,}\b     fw_
 crates-token          \bcio[A-Za-z0-9]{32}\b     cio
 deepseek-key          \bsk-[a-f0-9]{32}\b     sk-
 twilio-key            \bSK[a-f0-9]{32}\b     sk
+twilio-account-pair   ["']AC[0-9a-f]{32}["'],\s{0,2}["'][0-9a-f]{32}["']     "ac 'ac
 discord-bot-token     \b[A-Z][A-Za-z0-9]{22,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}     .
 alibaba-key-id        \bLTAI[A-Za-z0-9]{12,26}\b     ltai
 facebook-app-token    \b[0-9]{13,17}\|[A-Za-z0-9_-]{27}     |
