@@ -18,7 +18,7 @@ test: .venv/.dev
 # Real agents from npm, in a cache folder, against a model that is a script on loopback.
 test-agents: .venv/.dev
 	scripts/agents.sh $(AGENTS)
-	BYHEART_AGENTS=$(AGENTS) $(BIN)/python -m pytest -v -rs --timeout 900 tests/agents
+	BYHEART_AGENTS=$(AGENTS) $(BIN)/python -m pytest -v -rs --timeout 900 tests/real_agents
 
 check: .venv/.dev
 	$(BIN)/ruff format --check src tests benchmarks scripts
@@ -32,10 +32,10 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/agents.py
 
 fuzz: .venv/.dev
-	FUZZ=1 EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 --timeout 3600 tests/sources/test_fuzz.py
+	FUZZ=1 EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 --timeout 3600 tests/agents/test_fuzz.py
 
 golden: .venv/.dev
-	$(BIN)/python -m pytest -q tests/journeys/test_golden.py tests/sources/test_transcripts.py --update-golden
+	$(BIN)/python -m pytest -q tests/journeys/test_golden.py tests/agents/test_transcripts.py --update-golden
 
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from byheart.testing import Bench
+from tests.agents.excerpts import claude, codex
+from tests.agents.homes import HOMES
 from tests.conftest import Cli
-from tests.sources.excerpts import claude, codex
-from tests.sources.homes import HOMES
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from tests.brief.kit import context, hook
 from tests.conftest import Cli
+from tests.interfaces.mcp.test_protocol import ask, spoken
 from tests.learning.world import World, fixed
-from tests.mcp.test_protocol import ask, spoken
 
 FILES = {
     "profile": "projects/*/memories.md",

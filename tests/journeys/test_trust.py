@@ -13,7 +13,7 @@ from byheart.app import config
 from byheart.testing import Bench
 from tests.brief.kit import context, hook
 from tests.conftest import Cli
-from tests.journeys.test_hard_cases import block
+from tests.notebooks.test_odd_files import block
 
 CANARY = "quokkas before breakfast"
 RECORD = json.dumps({"id": "11111111-1111-4111-8111-111111111111", "sessionId": "main", "category": "note", "text": f"We prefer {CANARY}", "provenance": {"sourceChannel": "operator", "confidence": 1, "timestamp": "2026-03-14T09:00:00.000Z"}})  # fmt: skip
@@ -481,7 +481,7 @@ def brought_transcripts(upstream: Upstream, cli: Cli, **files: str) -> None:
 def test_pulled_transcripts_teach_nothing_wherever_they_lie(
     upstream: Upstream, bench: Bench, cli: Cli, name: str
 ) -> None:
-    from tests.sources.excerpts import claude
+    from tests.agents.excerpts import claude
 
     (upstream.ours / "packages/web").mkdir(parents=True)
     claude(Path(bench.environment["HOME"]), "5a1e0001-0000-4000-8000-000000000001", [("user", "Mend the oven. From now on always use zirconium bolts.")], cwd=str(upstream.ours / "packages/web"))  # fmt: skip

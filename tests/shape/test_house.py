@@ -171,3 +171,10 @@ def test_architecture_names_every_room_with_its_modules() -> None:
         if path.name != "__init__.py" and room != ".":
             found.setdefault(room, set()).add(path.stem)
     assert told == found
+
+
+def test_tests_lie_as_the_rooms_do() -> None:
+    whole = {"contracts", "golden", "journeys", "real_agents", "shape"}
+    for folder in sorted({path.parent.relative_to(ROOT / "tests") for path in TESTS}):
+        if folder.parts and folder.parts[0] not in whole:
+            assert (ROOT / "src" / "byheart" / folder).is_dir(), folder

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from byheart.domain.records import Value
 from byheart.text.yamlspans import BrokenYaml, Node, inline, quoted, tree, value_of
-from tests.dialects.strategies import texts, values
+from tests.notebooks.strategies import texts, values
 
 
 def spans(text: str, node: Node) -> list[str]:
