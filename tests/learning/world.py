@@ -7,8 +7,8 @@ from pathlib import Path
 
 from scripts.transcripts import Story, write
 
-from byheart.app.machine import learning, sessions
 from byheart.app.open import Surroundings
+from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.learning import LearnReport
 from byheart.learning.learning import Learning, Wanted
 from byheart.testing import Bench
@@ -55,9 +55,9 @@ class World:
             flags=self.bench.flags,
             clock=self.bench.clock,
         )
-        every = sessions(opened, around)
+        every = open_sessions(opened, around)
         every.refresh()
-        return learning(opened, around, every)
+        return open_learning(opened, around, every)
 
     def learn(self, **wanted: object) -> LearnReport:
         """One run."""

@@ -219,10 +219,10 @@ def test_a_store_that_was_busy_is_read_the_next_time(tmp_path: Path) -> None:
 REFRESH = """
 import sys
 from pathlib import Path
-from tests.sessions.test_refresh import shelf
+from tests.sessions.test_refresh import tools
 from byheart.sessions.refresh import refresh
 for _ in range(3):
-    refresh(shelf(Path(sys.argv[1]), Path(sys.argv[2])))
+    refresh(tools(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 
 

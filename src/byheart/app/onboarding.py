@@ -7,8 +7,9 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from byheart.app import briefs, connecting, machine
+from byheart.app import briefs, connecting
 from byheart.app.open import open_memory
+from byheart.app.sessions import open_learning, open_sessions
 from byheart.brief.collect import wish
 from byheart.domain.errors import ByheartError, Refused
 from byheart.domain.roots import Place
@@ -53,7 +54,7 @@ class Begun:
 def survey(opened: OpenMemory, around: Surroundings) -> Survey:
     """Look around; nothing is read but names and sizes, and nothing is changed."""
     planned = [connecting.install(opened, around, name, None, dry=True) for name in connecting.here(opened, around)]
-    found = machine.sessions(opened, around).transcripts()
+    found = open_sessions(opened, around).transcripts()
     return Survey(agents=tuple(planned), transcripts=found, learns_already=opened.config.flag("learning.enabled"))
 
 
@@ -161,9 +162,9 @@ def _learn(
     from byheart.domain.sessions import Which
 
     opened = open_memory(around)
-    every = machine.sessions(opened, around)
+    every = open_sessions(opened, around)
     every.refresh(progress("reading transcripts", 1e6, " MB"))
-    learning = machine.learning(opened, around, every)
+    learning = open_learning(opened, around, every)
     done.report = learning.learn(Wanted(), progress("learning", 1, " sessions"))
     opened.memory.caught_up()
     done.problems += [f"{key}: {error}" for key, error in done.report.failed]
@@ -198,5 +199,5 @@ def _briefed(around: Surroundings, done: Begun) -> None:
     if (done.brief is None or not done.brief.told) and done.report and done.report.projects:
         best = max(done.report.projects, key=lambda each: (len(each.preferences), each.tasks))
         if best.groups:
-            learning = machine.learning(opened, replace(around))
+            learning = open_learning(opened, replace(around))
             done.brief, done.brief_of = briefs.brief_of(opened, around, learning.handbook(best.project)), best.name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from byheart.app import briefs, machine
+from byheart.app import briefs
 from byheart.app.open import Surroundings, open_memory
+from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
 from byheart.storage.cards import card_store, lease
@@ -57,9 +58,9 @@ def _learnt(around: Surroundings, ended: frozenset[str]) -> LearnReport:
     from byheart.learning.learning import Wanted
 
     opened = open_memory(around)
-    every = machine.sessions(opened, around)
+    every = open_sessions(opened, around)
     every.refresh()
-    learning = machine.learning(opened, around, every)
+    learning = open_learning(opened, around, every)
     learning.count_briefed(card_store.every_sent(around.home))
     report = learning.learn(Wanted(is_automatic=True, ended=ended))
     opened.memory.caught_up()

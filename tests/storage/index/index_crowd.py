@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from byheart.app.machine import sessions
 from byheart.app.open import Surroundings
+from byheart.app.sessions import open_sessions
 from byheart.domain.requests import Request
 from byheart.domain.sessions import Which
 from byheart.testing import Bench
@@ -52,7 +52,7 @@ def main(folder: str, number: int, turns: int) -> None:
             stream.write(json.dumps(row) + "\n")
             stream.flush()
             os.fsync(stream.fileno())
-        every = sessions(opened, around)
+        every = open_sessions(opened, around)
         every.refresh()
         if not every.search(own, Which(), 3):
             print(f"LOST turn {own}", flush=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from byheart.app.machine import sessions
 from byheart.app.open import Surroundings
+from byheart.app.sessions import open_sessions
 from byheart.domain.records import Scope
 from byheart.domain.requests import Request
 from byheart.domain.sessions import Which
@@ -162,7 +162,7 @@ def test_killed_at_any_moment_it_is_whole(tmp_path: Path) -> None:
         told += len(out)
         if turn % 10 == 9:
             opened = bench.opened()
-            every = sessions(opened, around)
+            every = open_sessions(opened, around)
             every.refresh()
             for own in wrote[-3:]:
                 assert any(own in hit.record.text for hit in opened.memory.recall(own).hits)

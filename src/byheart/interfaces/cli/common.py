@@ -62,8 +62,8 @@ def opened(*, upkeep: bool = True, writes: bool = False) -> OpenMemory:
     """The memory of the folder this command runs in. Upkeep that is due is started when the command is done; where it writes,
     what sessions are told is made ready again."""
     # Here, so that help, completion and version do not wait for it.
-    from byheart.app.machine import start_upkeep
     from byheart.app.open import open_memory
+    from byheart.app.upkeep import start_upkeep
 
     around = surroundings()
     found = open_memory(around)

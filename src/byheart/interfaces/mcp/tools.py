@@ -46,18 +46,18 @@ class MemoryTools:
     @property
     def _sessions(self) -> Sessions:
         if self._every is None:
-            from byheart.app import machine
+            from byheart.app.sessions import open_sessions
 
-            self._every = machine.sessions(self._opened, self._around)
+            self._every = open_sessions(self._opened, self._around)
         self._every.refresh()
         return self._every
 
     @property
     def _handbook(self) -> Learning:
         if self._learning is None:
-            from byheart.app import machine
+            from byheart.app.sessions import open_learning
 
-            self._learning = machine.learning(self._opened, self._around)
+            self._learning = open_learning(self._opened, self._around)
         return self._learning
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
@@ -94,9 +94,9 @@ class MemoryTools:
         return _receipt(receipt)
 
     def _forget_memory(self, memory: str) -> str:
-        from byheart.app import machine
+        from byheart.app.sessions import open_learning
 
-        learning = machine.learning(self._opened, self._around, even_off=True)
+        learning = open_learning(self._opened, self._around, even_off=True)
         target = learning.target(memory)
         receipt = learning.forget(target)
         self._opened.memory.caught_up()

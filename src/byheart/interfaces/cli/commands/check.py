@@ -74,10 +74,10 @@ def _handbook(opened: OpenMemory, folder: str | None) -> Sequence[Finding]:
     """What is wrong with this project's handbook, or with the one in a folder."""
     import os
 
-    from byheart.app import machine
+    from byheart.app.sessions import open_learning
     from byheart.domain.roots import Place
 
-    learning = machine.learning(opened, common.surroundings())
+    learning = open_learning(opened, common.surroundings())
     if folder is None:
         return learning.check()
     full = os.path.realpath(os.path.join(common.folder(), os.path.expanduser(folder)))
@@ -149,7 +149,7 @@ def doctor(as_object: bool) -> int:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
-    from byheart.app.machine import checkups
+    from byheart.app.doctor import checkups
 
     opened = common.opened()
     versions = [("byheart", __version__), ("python", platform.python_version())]

@@ -53,7 +53,7 @@ def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: 
 
 
 def _gather(scope: str | None, as_object: bool) -> int:
-    from byheart.app.machine import learnt_of
+    from byheart.app.sessions import learnt_of
 
     opened = common.opened(upkeep=False)
     rounds = []

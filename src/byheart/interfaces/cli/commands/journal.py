@@ -225,8 +225,9 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 
     Any byheart command starts this in the background when something is due; byheart schedule makes the machine start it.
     """
-    from byheart.app.machine import known_folders, learnt_of
     from byheart.app.open import Surroundings, open_memory
+    from byheart.app.sessions import learnt_of
+    from byheart.app.upkeep import known_folders
 
     opened = common.opened(upkeep=False)
     around = common.surroundings()
@@ -270,7 +271,7 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 @options.json_option
 def settings(file: str | None, write: bool, as_object: bool) -> int:
     """Print the journal's settings, or those that another program's configuration comes to."""
-    from byheart.app.machine import carried_over, carry_over
+    from byheart.app.config_file import carried_over, carry_over
 
     opened = common.opened()
     if file is None:

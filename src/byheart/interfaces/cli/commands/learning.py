@@ -27,10 +27,10 @@ project_option = click.option("--project", metavar="NAME", help="Another project
 
 def learning() -> tuple[OpenMemory, Learning]:
     """The memory, and learning of all projects."""
-    from byheart.app import machine
+    from byheart.app.sessions import open_learning
 
     opened = common.opened(upkeep=False)
-    return opened, machine.learning(opened, common.surroundings())
+    return opened, open_learning(opened, common.surroundings())
 
 
 @click.command(
@@ -77,12 +77,12 @@ def learn(
     What was learnt lies in projects/<id>/handbook in byheart's folder, as Markdown: MEMORY.md, memory_summary.md,
     rollout_summaries/ and skills/. Edit it as you like: your lines stay. It is safe to interrupt, and to run twice at once.
     """
-    from byheart.app import machine
+    from byheart.app.sessions import open_learning, open_sessions
     from byheart.learning.learning import Wanted
 
     opened = common.opened(upkeep=False)
     around = common.surroundings()
-    every = machine.sessions(opened, around)
+    every = open_sessions(opened, around)
     if not no_refresh:
         done = every.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
@@ -91,7 +91,7 @@ def learn(
     wanted = Wanted(
         is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone, is_hand=hand
     )
-    report = machine.learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
+    report = open_learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
     opened.memory.caught_up()
     if not dry_run and not hand:
         from byheart.app import briefs

@@ -161,10 +161,10 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
     opened, every = learning()
     _sure(f"forget what session {session} taught", yes)
     thread, project = every.forget_session(session)
-    from byheart.app import machine
+    from byheart.app.sessions import open_sessions
 
     # What is not shown any more leaves the index.
-    machine.sessions(opened, common.surroundings()).refresh()
+    open_sessions(opened, common.surroundings()).refresh()
     opened.memory.caught_up()
     if as_object:
         common.put({"session": thread, "project": project})

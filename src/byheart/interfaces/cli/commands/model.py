@@ -6,7 +6,7 @@ import os
 
 import click
 
-from byheart.app.machine import fetch_models, model_states
+from byheart.app.vectors import fetch_models, model_states
 from byheart.domain.errors import Environment
 from byheart.domain.recall import NoModel
 from byheart.interfaces.cli import common, options

@@ -149,11 +149,11 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     memories, nothing is changed and they are listed; if it fits none, the nearest ones are.
     The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
     """
-    from byheart.app import machine
+    from byheart.app.sessions import open_learning
 
     opened = common.opened(writes=True)
     where = common.scope_of(scope)
-    learning = machine.learning(opened, common.surroundings(), even_off=True)
+    learning = open_learning(opened, common.surroundings(), even_off=True)
     try:
         target = learning.target(selector, where)
         told = statement(target.hit.record) if target.hit else target.text

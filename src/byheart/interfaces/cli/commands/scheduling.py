@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from byheart.app.machine import schedulers, upkeep_job
+from byheart.app.upkeep import schedulers, upkeep_job
 from byheart.domain.errors import Environment
 from byheart.interfaces.cli import common, options
 

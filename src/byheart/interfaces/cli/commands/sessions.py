@@ -44,17 +44,18 @@ def _filters(command: Command) -> Command:
 
 def _opened(no_refresh: bool) -> tuple[OpenMemory, Sessions]:
     """The memory and the sessions, the index brought up to date unless that is not wanted."""
-    from byheart.app import machine
+    from byheart.app.sessions import open_sessions
+    from byheart.app.vectors import start_embedding
 
     opened = common.opened()
-    sessions = machine.sessions(opened, common.surroundings())
+    sessions = open_sessions(opened, common.surroundings())
     if not no_refresh:
         done = sessions.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
             common.note("byheart: another byheart is reading transcripts; this is what it has read so far")
         elif done.read > 20 or done.bytes > 20_000_000:
             common.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
-        machine.start_embedding(opened, common.surroundings(), sessions)
+        start_embedding(opened, common.surroundings(), sessions)
     return opened, sessions
 
 
@@ -69,9 +70,9 @@ def _which(
     subagents: bool = True,
 ) -> Which:
     if agent is not None:
-        from byheart.app.machine import agents
+        from byheart.app.sessions import agent_names
 
-        every.check_agent(agent, agents())
+        every.check_agent(agent, agent_names())
     if text is not None and not re.search(r"\w", text):
         raise BadInput("--text: name at least one word")
     return Which(
@@ -88,7 +89,7 @@ def _project(opened: OpenMemory, every: Sessions, name: str) -> str:
     """A project's id from what was typed: `.` or a folder, an id, or a name."""
     import os
 
-    from byheart.app.machine import project_id
+    from byheart.app.sessions import project_id
 
     if name in (".", "here"):
         return opened.project.id
@@ -259,15 +260,15 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
     This goes on in the background by itself, and starts anew when recall.embedder names another model; here it is done at
     once. What is done stays done.
     """
-    from byheart.app import machine
+    from byheart.app.vectors import claimed_embedding, embedded_records
 
     if gently:
         os.nice(19)
     opened, every = _opened(no_refresh)
-    with machine.claimed_embedding(opened) as ours:
+    with claimed_embedding(opened) as ours:
         if not ours:
             raise Busy("another byheart is making vectors; it goes on by itself")
-        records = machine.embedded_records(opened, bar("vectors of records"))
+        records = embedded_records(opened, bar("vectors of records"))
         left = every.embed(seconds, bar("vectors of turns"))
     if every.missing:
         raise Environment(every.missing)
