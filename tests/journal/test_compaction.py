@@ -77,7 +77,7 @@ def test_lock_that_a_killed_process_held_is_free(bench: Bench) -> None:
         "from byheart.testing import Bench\n"
         "from byheart.domain.records import Scope\n"
         "bench = Bench(sys.argv[1])\n"
-        "with bench.files.claimed(bench.memory._desk.roots[Scope.LOCAL], 'compaction') as ours:\n"
+        "with bench.files.claimed(bench.memory._context.roots[Scope.LOCAL], 'compaction') as ours:\n"
         "    assert ours\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
