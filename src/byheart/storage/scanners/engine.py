@@ -26,7 +26,7 @@ _WORDLY = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _JUDGED, _MOST_JUDGED = 512, 2_000
 # Hints that stand in nearly every text.
 _EVERYDAY = frozenset(". s. b. r. | : * - :// 0 0. 0/ sk".split())
-_TOGETHER, _FEW_WORDY = 24, 3
+_TOGETHER, _FEW_WORDY = 24, 2
 # How much of a text around a word that announces a secret is looked at, and how far on the next such word is looked for, at least
 # and at most; and where a value ends.
 _BEFORE, _BEHIND, _STRIDE, _WIDEST = 100, 200, 60, 4_000

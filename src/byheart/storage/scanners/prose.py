@@ -37,7 +37,7 @@ _NAMED = (
 )
 # What announces a secret, in a sentence or in a line of settings. How many tokens a model used announces nothing.
 _KEYS_BUT_TOKENS = _KEYS.replace(r"|\btoken|", "|")
-ANNOUNCING = rf"(?i)pass|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|einloggen|connexion|connecte|conecta|acceso|acced|entra|basic[ -]auth|ssh in|\buser|usuario|utilisateur|benutzer|войди|зайди|пользоват|登录|ログイン|\b(?:otp|totp|2fa|mfa)\b"
+ANNOUNCING = rf"(?i)pass(?:[^ei]|$|e[^sd]|i[^n]|in[^g])|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|einloggen|connexion|connecte|conecta|acceso|acced|entra|basic[ -]auth|ssh in|\bcle\s|войди|зайди|登录|ログイン|\b(?:otp|totp|2fa|mfa)\b"
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
     r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|from|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para|par|por|durch|w(?:\xc3\xa4|ae)re|serait|ser(?:\xc3\xad|i)a|enter|put|pon|usa|mets|nimm|gib|digite|coloque)\s|\xc3\xa9\s"
