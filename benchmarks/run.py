@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeVar
 
-from byheart.domain.records import Confidence, Record
-from byheart.domain.requests import Request
+from byheart.domain.records import Confidence, Record, Request
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench
 
@@ -92,7 +91,7 @@ def filled(bench: Bench, count: int) -> None:
     """A project whose notebooks hold `count` records each, written in one go."""
     from datetime import date
 
-    from byheart.domain.changes import Add, spliced
+    from byheart.domain.documents import Add, spliced
     from byheart.domain.records import Kind
     from byheart.notebooks.formats.profile_yaml import YamlBlock
     from byheart.notebooks.formats.rules_ndjson import Triples

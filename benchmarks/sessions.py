@@ -20,8 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from byheart.agents.agent import FolderSource, sources
 from byheart.agents.reading.folders import Machine
-from byheart.agents.sources import FolderSource, sources
 from byheart.domain.sessions import Caps, SessionSource, Which
 from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.sqlite import SqliteIndex

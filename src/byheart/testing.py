@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from byheart.app.memory import Memory
 from byheart.app.open import OpenMemory, Surroundings, open_memory
+from byheart.domain.documents import Place
 from byheart.domain.ports import Snapshot
-from byheart.domain.records import Record, Scope
-from byheart.domain.requests import Request
-from byheart.domain.roots import Place
+from byheart.domain.records import Record, Request, Scope
 from byheart.domain.values import dataclass, field
 from byheart.storage.files.disk import DiskFiles
 

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+from byheart.agents.agent import FolderSource, sources
 from byheart.agents.reading.folders import Machine
-from byheart.agents.sources import FolderSource, sources
 from byheart.domain.sessions import (
     Answered,
     Began,

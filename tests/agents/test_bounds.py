@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from byheart.agents.reading import lines, stores, zstd
+from byheart.agents.agent import reading
+from byheart.agents.reading import folders, lines, passes
 from byheart.agents.reading.passes import LineReading
 from byheart.agents.reading.turn_builder import TurnBuilder
-from byheart.agents.sources import reading
 from byheart.domain.sessions import Caps, Found, Mark, Reading, Session, SessionSource, Speaker, Tally
 from byheart.sessions.refresh import refresh
 from byheart.text.client_text import parted
@@ -101,8 +101,8 @@ def test_a_packed_file_that_asks_for_a_gigabyte_gets_none(tmp_path: Path) -> Non
         path.write_bytes(frame(window, good))
         told, tally = read("codex", path)
         assert (told, tally.skipped["broken compression"]) == (texts, int(not texts))
-        assert (zstd.inflated(frame(window, good), 10_000) is not None) == bool(texts)
-    assert zstd.inflated(frame(20, b"x" * 500), 100) is None
+        assert (passes.inflated(frame(window, good), 10_000) is not None) == bool(texts)
+    assert passes.inflated(frame(20, b"x" * 500), 100) is None
 
 
 def test_a_store_that_takes_too_many_steps_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_a_store_that_takes_too_many_steps_is_given_up(tmp_path: Path, monkeypat
             )
     connection.close()
     whole = sum(1 for _ in source("opencode", place).found())
-    monkeypatch.setattr(stores, "_STEPS", 100_000)
+    monkeypatch.setattr(folders, "_STEPS", 100_000)
     told = list(source("opencode", place).found())
     assert whole >= 1 and [each.part for each in told] == [""]
     assert dict(read("opencode", Path(told[0].path))[1].skipped) == {"store is corrupt": 1}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from byheart.agents.reading import passes as reading_module
 from byheart.domain.sessions import Found, SessionSource, Turn
-from byheart.language import remarks
+from byheart.language import lasting
 from byheart.sessions.facts import commands, errors
 from byheart.sessions.refresh import cleaned
 from byheart.storage.scanners.scanner import RuleScanner
@@ -152,8 +152,8 @@ def checked(turn: Turn) -> None:
         text.encode("utf-8")
         cleaned([text], [(200, 100)], SCANNER)
         errors.errors_in(text)
-        remarks.of_words(text, follows_work=True)
-        remarks.of_result(text)
+        lasting.of_words(text, follows_work=True)
+        lasting.of_result(text)
     if turn.command is not None:
         commands.form_of(turn.command)
         commands.judged(turn.command, None, turn.output or "")

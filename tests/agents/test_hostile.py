@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from byheart.agents.agent import every
+from byheart.agents.agent import AgentSource, FolderSource, every, reading
 from byheart.agents.reading.folders import Machine
-from byheart.agents.sources import AgentSource, FolderSource, reading
 from byheart.domain.sessions import Caps, Found, Tally
 from tests.agents.homes import NAMES, every_transcript, file_tally, home, taken
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from byheart.agents.agent import reading
 from byheart.agents.reading.tools import changed_by, touches_of
-from byheart.agents.sources import reading
 from byheart.domain.errors import Unnatural
 from byheart.domain.sessions import Caps, Found, How, Touch, Which
 from byheart.sessions.facts import commands, errors

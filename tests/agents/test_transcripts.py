@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.agents import sources
+from byheart.agents import agent as sources
 from byheart.interfaces.transcripts import turn_lines
 from tests.agents.homes import NAMES, every_transcript, home, taken
 

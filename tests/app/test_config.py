@@ -9,8 +9,8 @@ import pytest
 
 from byheart.app import config
 from byheart.domain.errors import BadSetting
-from byheart.domain.limits import Limits
 from byheart.testing import Bench
+from byheart.workspace.context import Limits
 from tests.conftest import Cli
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from byheart.app import worker
 from byheart.app.open import Surroundings
-from byheart.storage.cards import card_store, lease
+from byheart.storage import cards
 from tests.brief.kit import hook
 from tests.learning.world import World, fixed
 
@@ -24,7 +24,7 @@ def around(home: World) -> Surroundings:
 
 
 def note(home: World, session: str, event: str = "session-end") -> None:
-    card_store.note(
+    cards.note(
         home.bench.home, {"event": event, "client": "claude-code", "session": session, "cwd": home.bench.project}
     )
 
@@ -45,7 +45,7 @@ def test_session_that_its_agent_ended_is_learnt_at_once(tmp_path: Path) -> None:
     done = worker.work(around(home))
     assert done.learnt == [session] and done.noted == 1
     assert "zirconium" in home.text("memory_summary.md")
-    assert not card_store.has_notes(home.bench.home)
+    assert not cards.has_notes(home.bench.home)
 
 
 def test_pause_is_no_end(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_worker_learns_nothing_where_nobody_wants_it(tmp_path: Path) -> None:
 def test_one_worker_at_a_time(tmp_path: Path) -> None:
     home = World(tmp_path, "learning.enabled=true")
     note(home, recent(home))
-    with lease.held(f"{home.bench.home}/state/worker.lock") as ours:
+    with cards.held(f"{home.bench.home}/state/worker.lock") as ours:
         assert ours
         assert worker.work(around(home)).was_busy
     assert worker.work(around(home)).learnt
@@ -79,7 +79,7 @@ def test_what_was_briefed_counts_as_used_once(tmp_path: Path) -> None:
     worker.work(around(home))
     line = ["What the user asked for", "use zirconium", "memory://root#7", 9, f"said by the user ({session[:8]}#1)"]
     sent = {"session": "s", "client": "codex", "at": "2026-05-25T12:00:00Z", "told": [line]}
-    card_store.keep_sent(home.bench.home, "codex", "s", sent)
+    cards.keep_sent(home.bench.home, "codex", "s", sent)
     for _ in range(2):
         worker.work(around(home))
     uses = [kept.written.uses for kept in home.door()._queue.extracts(home.door().handbook().project)]
@@ -114,7 +114,7 @@ def test_start_of_a_session_starts_a_worker_now_and_then(tmp_path: Path) -> None
     while not is_over:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-        with lease.held(str(lock)) as is_over:
+        with cards.held(str(lock)) as is_over:
             pass
     before = lock.stat().st_mtime_ns
     hook(home.bench, "session-start")

@@ -250,14 +250,14 @@ def test_forgotten_text_is_in_no_prepared_brief_and_no_record_of_one(cli: Cli, b
 
 
 def test_writing_makes_the_prepared_brief_ready_again(cli: Cli, bench: Bench) -> None:
-    from byheart.storage.cards import card_store
+    from byheart.storage import cards
 
     cli("remember", "I prefer pnpm")
-    assert card_store.read(bench.home, bench.project) is None, "nobody has asked for one here"
+    assert cards.read(bench.home, bench.project) is None, "nobody has asked for one here"
     brief(cli)
     cli("remember", "I prefer tabs over spaces")
-    card = card_store.read(bench.home, os.path.realpath(bench.project))
-    assert card is not None and card_store.stale(card) == []
+    card = cards.read(bench.home, os.path.realpath(bench.project))
+    assert card is not None and cards.stale(card) == []
     assert "tabs over spaces" in json.dumps(card)
 
 

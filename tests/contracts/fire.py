@@ -12,9 +12,9 @@ import signal
 import sys
 from datetime import UTC, datetime
 
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.ports import Snapshot
-from byheart.domain.roots import Place
 from byheart.journal import compact  # noqa: F401 - so that no child has to load it
 from byheart.storage.files.disk import digest
 from byheart.testing import Bench, Clock, SharedFiles

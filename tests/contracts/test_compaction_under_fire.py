@@ -23,9 +23,9 @@ from pathlib import Path
 
 import pytest
 
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.ports import Snapshot
-from byheart.domain.roots import Place
 from byheart.storage.files.containment import explained
 from byheart.testing import Bench, Clock, SharedFiles
 from tests.contracts.fire import FLAGS, NOW

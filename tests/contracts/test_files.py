@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import Busy, Conflict, Unnatural, Unreadable, Unwritable
 from byheart.domain.ports import Files
 from byheart.domain.records import Scope
-from byheart.domain.roots import Place, Root
 from byheart.storage.files.disk import DiskFiles
 
 IMPLEMENTATIONS: dict[str, Callable[[], Files]] = {"disk": DiskFiles}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from byheart.handbook.checking_files import check
+from byheart.handbook.checking_summary import check
 
 ROLLOUT = "rollout_summaries/2026-05-01T10-30-00-abcd-oven.md"
 SOUND = {

@@ -9,11 +9,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as some
 
 from byheart.domain.handbook import Bullet, Extract, Outcome, Task, Thread, Written
-from byheart.handbook import citing, memory, raw, skills, summary
-from byheart.handbook.checking_files import check
-from byheart.handbook.phrases import bullet_line, bullet_of, one_line, said, signal_of
-from byheart.handbook.stems import STEM, short_id, stem
-from byheart.learning.consolidate.handbook import consolidated
+from byheart.handbook import lines, memory, raw, summary
+from byheart.handbook.checking_summary import check
+from byheart.handbook.phrases import STEM, bullet_line, bullet_of, one_line, said, short_id, signal_of, stem
+from byheart.learning.consolidation import consolidated
 
 NOW = datetime(2026, 5, 1, 10, 30, tzinfo=UTC)
 # Everything that has a meaning in one of the formats, and characters that break lines or hide.
@@ -67,7 +66,7 @@ def files(every: list[Written], notes: list[tuple[str, str]] = ()) -> dict[str, 
     }
     found |= {raw.cite_of(each): raw.rollout_file(each) for each in every}
     for skill in book.skills:
-        found[f"skills/{skill.name}/SKILL.md"] = skills.rendered(skill)
+        found[f"skills/{skill.name}/SKILL.md"] = summary.rendered_skill(skill)
         found |= {f"skills/{skill.name}/scripts/{name}": script for name, script in skill.scripts}
     return found
 
@@ -172,10 +171,10 @@ def test_skill_with_side_effects_may_not_be_started_by_a_model() -> None:
         name="release", description='say "go": and it goes', triggers=("a",), non_goals=(), inputs=("b",), steps=("Run `git push`.",),
         efficiency=("c",), pitfalls=(), checks=("d",), has_side_effects=True,
     )  # fmt: skip
-    text = skills.rendered(skill)
-    fields, _ = skills.front_of(text) or ({}, 0)
+    text = summary.rendered_skill(skill)
+    fields, _ = summary.front_of(text) or ({}, 0)
     assert fields["disable-model-invocation"] == "true"
-    assert skills.unquoted(fields["description"]) == 'say "go": and it goes'
+    assert summary.unquoted(fields["description"]) == 'say "go": and it goes'
 
 
 BLOCK = """Done.
@@ -196,20 +195,20 @@ not an id
 
 
 def test_citation_block_is_read_as_codex_writes_it() -> None:
-    assert [(each.path, each.first, each.last, each.note) for each in citing.entries(BLOCK)] == [
+    assert [(each.path, each.first, each.last, each.note) for each in lines.entries(BLOCK)] == [
         ("MEMORY.md", 3, 9, "which tool"),
         ("rollout_summaries/2026-05-01T10-30-00-abcd-oven.md", 1, 2, "why: it broke"),
         ("MEMORY.md", 5, 5, "one line"),
     ]
-    assert list(citing.citations(BLOCK)) == ["5e550001-4b7c-4d2e-9f10-0c0ffee00001", "2026-05-01T10-30-00-abcd-oven"]
-    assert citing.without_blocks(BLOCK) == "Done."
+    assert list(lines.citations(BLOCK)) == ["5e550001-4b7c-4d2e-9f10-0c0ffee00001", "2026-05-01T10-30-00-abcd-oven"]
+    assert lines.without_blocks(BLOCK) == "Done."
 
 
 @pytest.mark.parametrize("tag", ["rollout_ids", "thread_ids"])
 def test_older_and_cut_off_citation_blocks_are_read_too(tag: str) -> None:
     cut = f"x <oai-mem-citation><{tag}>\n5e550001-4b7c-4d2e-9f10-0c0ffee00001\n"
-    assert list(citing.citations(cut)) == ["5e550001-4b7c-4d2e-9f10-0c0ffee00001"]
-    assert citing.without_blocks(cut) == "x"
+    assert list(lines.citations(cut)) == ["5e550001-4b7c-4d2e-9f10-0c0ffee00001"]
+    assert lines.without_blocks(cut) == "x"
     link = "as memory://root/rollout_summaries/2026-05-01T10-30-00-abcd.md says"
-    assert list(citing.citations(link)) == ["2026-05-01T10-30-00-abcd"]
-    assert list(citing.citations("no memory here")) == []
+    assert list(lines.citations(link)) == ["2026-05-01T10-30-00-abcd"]
+    assert list(lines.citations("no memory here")) == []

@@ -164,7 +164,7 @@ def test_rewrite_that_loses_much_without_a_session_gone_is_refused(
     world.learn()
     before = world.text("MEMORY.md")
     from byheart.learning import consolidation
-    from byheart.learning.consolidate.handbook import consolidated as real
+    from byheart.learning.consolidation import consolidated as real
 
     monkeypatch.setattr(consolidation, "consolidated", lambda every, *a, **k: real(every[:2], *a, **k))
     world.session(("user", "Mend the roof."), *fixed("Error: roof"), began="2026-05-20T10:00:00")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import ByheartError, Unreadable, Unwritable
 from byheart.domain.journal import Compacted, Sensitivity
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Scope
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import replace
 from byheart.journal import compact as flow
 from byheart.testing import Bench, SharedFiles

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from byheart.domain.errors import Unreadable, Unwanted
-from byheart.domain.experiences import PossibleExperience
-from byheart.domain.records import Scope
-from byheart.domain.requests import Request
+from byheart.domain.recall import PossibleExperience
+from byheart.domain.records import Request, Scope
 from byheart.testing import Bench
-from byheart.text.sha1_vectors import hashed
+from byheart.text.similarity import hashed
 from tests.conftest import Cli
 
 ON = ("journal.experience_store_enabled=true",)

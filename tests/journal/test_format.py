@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.domain.changes import Add, Drop, Replace, spliced
+from byheart.domain.documents import Add, Drop, Replace, spliced
 from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Record
 from byheart.domain.values import replace

@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 
 from byheart.domain.errors import ByheartError
-from byheart.domain.requests import Request
+from byheart.domain.records import Request
 from byheart.testing import Bench, Clock
 
 

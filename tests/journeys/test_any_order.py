@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from byheart.domain.errors import NotUndoable
-from byheart.domain.records import Scope
-from byheart.domain.requests import Request
+from byheart.domain.records import Request, Scope
 from byheart.testing import Bench
-from byheart.text.fences import yaml_fences
+from byheart.text.lines import yaml_fences
 
 KEYS = st.sampled_from(["a.x", "a.y", "lessons.z", "b.long-name"])
 VALUES = st.sampled_from(

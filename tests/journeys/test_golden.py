@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.domain.records import Kind
-from byheart.domain.requests import Request
+from byheart.domain.records import Kind, Request
 from byheart.testing import Bench
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"

@@ -15,11 +15,11 @@ import pytest
 
 from byheart.domain.errors import Refused
 from byheart.domain.recall import NoModel
-from byheart.domain.requests import Request
-from byheart.language import alternatives, remarks
+from byheart.domain.records import Request
+from byheart.language import lasting, opposition
 from byheart.language.sentences import is_handed_over, sentences
-from byheart.notebooks import capture
-from byheart.storage.embedders.endpoint import EndpointEmbedder
+from byheart.notebooks import request
+from byheart.storage.embedders.registry import EndpointEmbedder
 from byheart.testing import Bench
 from byheart.text.client_text import parted
 from tests.brief.kit import context, hook
@@ -281,7 +281,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("first", "second", "excludes"), PAIRS)
 def test_preferences_that_exclude_each_other(bench: Bench, cli: Cli, first: str, second: str, excludes: bool) -> None:
-    assert alternatives.exclude(first, second) is excludes
+    assert opposition.exclude(first, second) is excludes
     bench.remember(first)
     receipt = bench.memory.remember(Request(text=second))
     told = context(hook(bench, "session-start")[1])
@@ -331,7 +331,7 @@ def test_command_and_policy_are_not_stored_unasked(cli: Cli, text: str) -> None:
     ],
 )
 def test_statement_about_commands_is_no_command(text: str) -> None:
-    assert not capture.is_command(text)
+    assert not request.is_command(text)
 
 
 def test_one_projects_memory_of_codex_does_not_become_everybodys(bench: Bench, cli: Cli, tmp_path: Path) -> None:
@@ -399,15 +399,15 @@ def test_remember_this_is_not_part_of_what_is_remembered(bench: Bench, text: str
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("good. From now on always use pnpm", remarks.APPROVAL),
-        ("Great work! Never push on Fridays though.", remarks.APPROVAL),
-        ("From now on always use pnpm", remarks.CORRECTION),
-        ("no, that's wrong", remarks.CORRECTION),
-        ("good, but that's not what I asked", remarks.CORRECTION),
+        ("good. From now on always use pnpm", lasting.APPROVAL),
+        ("Great work! Never push on Fridays though.", lasting.APPROVAL),
+        ("From now on always use pnpm", lasting.CORRECTION),
+        ("no, that's wrong", lasting.CORRECTION),
+        ("good, but that's not what I asked", lasting.CORRECTION),
     ],
 )
 def test_praise_before_a_wish_is_praise(text: str, kind: str) -> None:
-    assert remarks.of_words(text, follows_work=True) == kind
+    assert lasting.of_words(text, follows_work=True) == kind
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 import pytest
 
-from byheart.interfaces.cli import fast_argv, group
+from byheart.interfaces.cli import app, group
 from byheart.testing import Bench
 from tests.conftest import Cli
 
 
-@pytest.mark.parametrize("name", fast_argv.FORMS)
+@pytest.mark.parametrize("name", app.FORMS)
 def test_every_option_is_known_to_both_readings(name: str) -> None:
-    form = fast_argv.FORMS[name]
+    form = app.FORMS[name]
     command = group.byheart.get_command(click.Context(group.byheart), name)
     assert command is not None
     spelled = {
@@ -45,7 +45,7 @@ def test_every_option_is_known_to_both_readings(name: str) -> None:
 def test_both_readings_end_alike(cli: Cli, bench: Bench, arguments: list[str]) -> None:
     cli("remember", "I prefer pnpm over npm.")
     cli("recall", "something else that is not there")
-    assert fast_argv.command_in(arguments) is not None
+    assert app.command_in(arguments) is not None
     short = cli(*arguments)
     # How often a record was an answer is told among what speaks for it.
     for noted in Path(bench.home).rglob("uses.txt"):
@@ -55,7 +55,7 @@ def test_both_readings_end_alike(cli: Cli, bench: Bench, arguments: list[str]) -
     long_way = [*arguments[: at + 1], *(each for each in arguments[at + 1 :] if each.startswith("-") or each.isdigit())]
     words = [each for each in arguments[at + 1 :] if each not in long_way[at + 1 :]]
     spelled = [*long_way, "--", *words]
-    assert fast_argv.command_in(spelled) is None
+    assert app.command_in(spelled) is None
     whole = cli(*spelled)
     assert (short.code, short.out, short.err) == (whole.code, whole.out, whole.err)
 
@@ -79,4 +79,4 @@ def test_both_readings_end_alike(cli: Cli, bench: Bench, arguments: list[str]) -
     ],
 )
 def test_what_is_not_plain_goes_the_long_way(arguments: list[str]) -> None:
-    assert fast_argv.command_in(arguments) is None
+    assert app.command_in(arguments) is None

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.errors import BadInput, NothingFound, Refused, Unnatural, Unsafe, Unwanted
-from byheart.domain.records import Confidence, Kind, Record, Scope, Signal
-from byheart.domain.requests import Request
+from byheart.domain.records import Confidence, Kind, Record, Request, Scope, Signal
 from byheart.domain.results import Hit
-from byheart.notebooks import capture
+from byheart.notebooks import request
 from byheart.notebooks.formats.profile_yaml import NOTES_HEADING, YamlBlock
-from byheart.notebooks.profile_lines import active_profile
+from byheart.notebooks.overview import active_profile
 from byheart.testing import Bench
-from byheart.text.fences import yaml_fences
+from byheart.text.lines import yaml_fences
 from tests.conftest import Cli
 
 PROFILE = "yaml-block"
@@ -362,7 +361,7 @@ def test_lesson_is_captured_as_issue_outcome_and_fix_under_a_lessons_key(bench: 
     ],
 )
 def test_capture_needs_durable_useful_and_specific_each_with_its_reason(text: str, failing: str) -> None:
-    verdict = capture.judge(text, Signal.EXPLICIT, [], lesson=False, most=600)
+    verdict = request.judge(text, Signal.EXPLICIT, [], lesson=False, most=600)
     assert not verdict.stored
     assert failing in [reason.test for reason in verdict.reasons if not reason.passed]
     assert all(reason.because for reason in verdict.reasons)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.errors import Refused, Unsafe
-from byheart.domain.records import Kind, Scope, Signal
-from byheart.domain.requests import Request
+from byheart.domain.records import Kind, Request, Scope, Signal
 from byheart.language import wording
 from byheart.testing import Bench
 from tests.conftest import Cli

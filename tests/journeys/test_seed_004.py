@@ -298,7 +298,7 @@ def test_context_keeps_to_its_cap_with_the_newest_and_the_weightiest_and_a_note(
 def test_context_of_a_very_long_journal_is_what_taking_all_of_it_apart_gives(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from byheart.journal import fitting
+    from byheart.journal import reading
 
     dice = random.Random(5)
     rows = ["# MEMORY", "", "A line of prose from long ago."]
@@ -311,7 +311,7 @@ def test_context_of_a_very_long_journal_is_what_taking_all_of_it_apart_gives(
     journal(bench).parent.mkdir(parents=True, exist_ok=True)
     journal(bench).write_text("\n".join(rows) + "\n", encoding="utf-8")
     wanted = told(bench, session_memory_cap=4_000)
-    monkeypatch.setattr(fitting, "_PLENTY", 100)
+    monkeypatch.setattr(reading, "_PLENTY", 100)
     found = told(bench, session_memory_cap=4_000)
     assert found.text.rpartition("[not shown")[0] == wanted.text.rpartition("[not shown")[0]
     assert sum(count for _, count in found.left_out) == sum(count for _, count in wanted.left_out)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.errors import Ambiguous, Conflict, NothingFound, NotUndoable, Unwanted
-from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.domain.requests import Request
+from byheart.domain.records import Confidence, Kind, Request, Scope, Signal
 from byheart.testing import Bench
 from tests.conftest import Cli
 

@@ -18,7 +18,7 @@ import pytest
 from byheart import prompts
 from byheart.domain.errors import BadSetting
 from byheart.domain.sessions import Which
-from byheart.learning.model import questions
+from byheart.learning import model_calls
 from tests.learning.world import PASSED, World, fixed
 
 TOKEN = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"
@@ -469,7 +469,7 @@ def test_long_session_is_cut_to_the_budget_and_keeps_its_ends(tmp_path: Path) ->
     listed = door._sessions.list(Which(), 5)[0]
     turns = door._sessions.turns(listed.session)
     for most in (5_000, 40_000, 400_000):
-        text = questions.record(turns, most, lambda each: each)
+        text = model_calls.record(turns, most, lambda each: each)
         assert len(text) <= most
         items = json.loads(text)
         assert items[0]["text"] == "first of all, mend the bell" and items[-1]["text"] == "at last, thank you"

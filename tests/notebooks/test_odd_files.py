@@ -10,8 +10,7 @@ import pytest
 
 from byheart.app.open import place_of
 from byheart.domain.errors import BadInput, Conflict, NotUndoable, Refused, Unsafe, Unwanted
-from byheart.domain.records import Confidence, Kind, Scope, Signal
-from byheart.domain.requests import Request
+from byheart.domain.records import Confidence, Kind, Request, Scope, Signal
 from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.journeys.test_shared_behaviour import bytes_under
@@ -592,10 +591,9 @@ def test_noncharacters_are_written_so_that_they_read_back(bench: Bench) -> None:
 
 def test_change_that_would_harm_a_neighbour_is_refused(bench: Bench) -> None:
     """The last guard: whatever a dialect plans, a text in which another record differs is not written."""
-    from byheart.domain.changes import Add
+    from byheart.domain.documents import Add, Place
     from byheart.domain.errors import Unwritable
     from byheart.domain.records import Record
-    from byheart.domain.roots import Place
     from byheart.notebooks.commit import verify
     from byheart.notebooks.formats.profile_yaml import YamlBlock
 

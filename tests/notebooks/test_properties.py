@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.domain.changes import Add, Drop, Replace, spliced
+from byheart.domain.documents import Add, Drop, Replace, spliced
 from byheart.domain.ports import Dialect
-from byheart.domain.records import Record
-from byheart.domain.requests import Request
+from byheart.domain.records import Record, Request
 from byheart.domain.values import replace
 from byheart.notebooks.formats.profile_yaml import YamlBlock
 from byheart.notebooks.formats.rules_ndjson import Triples

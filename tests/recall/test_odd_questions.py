@@ -12,7 +12,7 @@ import pytest
 
 from byheart.app.open import Surroundings, open_memory
 from byheart.domain.errors import ByheartError
-from byheart.domain.requests import Request
+from byheart.domain.records import Request
 from byheart.domain.results import Finding
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from byheart.app.memory import Memory
 from byheart.domain.records import Scope
-from byheart.search.cache import Cache
+from byheart.search.models import Cache
 from byheart.testing import Bench
 from tests.conftest import Cli
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.sessions import Which
-from byheart.language import remarks
+from byheart.language import lasting
 from byheart.sessions.facts import commands, errors
 from byheart.sessions.refresh import refresh
 from byheart.sessions.sessions import Sessions
@@ -292,13 +292,13 @@ def test_how_a_test_run_went(output: str, result: str | None) -> None:
     ],
 )
 def test_corrections_are_told(text: str) -> None:
-    assert remarks.of_words(text, follows_work=True) == remarks.CORRECTION
-    assert remarks.of_words(text, follows_work=False) is None
+    assert lasting.of_words(text, follows_work=True) == lasting.CORRECTION
+    assert lasting.of_words(text, follows_work=False) is None
 
 
 @pytest.mark.parametrize("text", ["yes", "LGTM", "perfect, thanks", "go ahead", "ok"])
 def test_approvals_are_told(text: str) -> None:
-    assert remarks.of_words(text, follows_work=True) == remarks.APPROVAL
+    assert lasting.of_words(text, follows_work=True) == lasting.APPROVAL
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_approvals_are_told(text: str) -> None:
     ["Add a rye recipe", "What does this function do?", "Now the footer please", "notice the colour of the crust"],
 )
 def test_most_messages_are_neither(text: str) -> None:
-    assert remarks.of_words(text, follows_work=True) is None
+    assert lasting.of_words(text, follows_work=True) is None
 
 
 def test_signatures_do_not_depend_on_the_run() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.agents.sources import reading
+from byheart.agents.agent import reading
 from byheart.domain.errors import Unreadable, Unwritable
 from byheart.domain.sessions import Caps, Event, Found, SessionSource, Which
 from byheart.sessions.refresh import SessionTools, refresh

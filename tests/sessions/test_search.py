@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.sessions import Which
-from byheart.search import rank_turns
+from byheart.search import order
 from byheart.search.models import RecallModels
 from byheart.sessions import search
 from byheart.sessions.refresh import SessionTools, refresh
-from byheart.storage.embedders.builtin import BuiltinEmbedder
+from byheart.storage.embedders.local import BuiltinEmbedder
 from byheart.testing import Bench
 from tests.conftest import Cli
 from tests.sessions.test_refresh import tools
@@ -116,13 +116,13 @@ def test_without_a_model_the_command_says_so(cli: Cli) -> None:
 
 def test_a_close_reading_moves_sessions_too(held: SessionTools) -> None:
     found = search.ranked(held, RecallModels(), "too early or too late", Which(), NOW)
-    before = rank_turns.grouped(found)
+    before = order.grouped(found)
     assert len(before) == 2
     # A reader who likes just what came last.
     read = [float(place) for place in range(len(found))]
-    after = rank_turns.grouped(rank_turns.reranked(found, read, 1.0))
+    after = order.grouped(order.reranked_turns(found, read, 1.0))
     assert after[0].turns[0].candidate.turn.text == found[-1].candidate.turn.text
-    assert rank_turns.reranked(found, read, 0.0)[0].score == pytest.approx(found[0].score)
+    assert order.reranked_turns(found, read, 0.0)[0].score == pytest.approx(found[0].score)
 
 
 def test_a_file_that_is_asked_for_brings_up_who_worked_on_it(tmp_path: Path) -> None:

@@ -148,11 +148,11 @@ def test_readme_shows_the_two_commands_and_links_that_resolve() -> None:
 
 
 def test_every_agent_and_every_variable_that_moves_it_is_in_the_docs() -> None:
-    from byheart.agents import sources
+    from byheart.agents import agent
 
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
-    assert rows == set(sources.names())
+    assert rows == set(agent.names())
     places = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/byheart/agents").rglob("*.py"))
     variables = set(re.findall(r'(?:variable|get|base)\((?:target, )?"([A-Z]+_[A-Z_]+)"', places))
     assert [name for name in sorted(variables) if f"`{name}`" not in page] == []

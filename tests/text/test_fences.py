@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from byheart.text import fences
+from byheart.text import lines
 
 
 def contents(text: str) -> list[str]:
-    return [text[fence.start : fence.end] for fence in fences.yaml_fences(text)]
+    return [text[fence.start : fence.end] for fence in lines.yaml_fences(text)]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_agrees_with_a_commonmark_parser_on_any_mix_of_lines(rows: list[str], ne
 
 @given(text=st.text(alphabet="~`a\n ", max_size=40))
 def test_safe_marker_cannot_be_closed_by_the_text(text: str) -> None:
-    marker = fences.safe_marker(text)
+    marker = lines.safe_marker(text)
     whole = f"{marker}text\n{text}\n{marker}\n"
     tokens = MarkdownIt("commonmark").parse(whole)
     assert [token.type for token in tokens] == ["fence"]

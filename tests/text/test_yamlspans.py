@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.domain.records import Value
-from byheart.text.yamlspans import BrokenYaml, Node, inline, quoted, tree, value_of
+from byheart.text.yamledit import BrokenYaml, Node, inline, quoted, tree, value_of
 from tests.notebooks.strategies import texts, values
 
 

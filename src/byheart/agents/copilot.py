@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from byheart.agents.agent import Agent, Texts
-from byheart.agents.installing.parts import (
+from byheart.agents.installing.pieces import (
     HOOKS,
     SKILL,
     TOOLS,
+    InstallTarget,
+    Recipe,
     base,
     hook_line,
     json_text,
@@ -21,11 +23,9 @@ from byheart.agents.installing.parts import (
     with_command,
 )
 from byheart.agents.reading import lines
-from byheart.agents.reading.chat import chat_message
 from byheart.agents.reading.folders import Machine, files_in, is_running
-from byheart.agents.reading.turn_builder import TurnBuilder
+from byheart.agents.reading.turn_builder import TurnBuilder, chat_message
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, number, string, when
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
 NAME = "copilot"

@@ -8,12 +8,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from byheart.agents.agent import Agent, Texts
-from byheart.agents.installing.parts import TOOLS, element, hook_line, member, server, wanted
+from byheart.agents.installing.pieces import (
+    TOOLS,
+    InstallTarget,
+    Piece,
+    Recipe,
+    element,
+    hook_line,
+    member,
+    server,
+    wanted,
+)
 from byheart.agents.reading import lines
 from byheart.agents.reading.folders import Machine, files_in, names_in
 from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import blocks_of, flat, mapping, named_uuid, string, when
-from byheart.domain.installing import InstallTarget, Piece, Recipe
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 from byheart.domain.values import replace
 

@@ -7,11 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from byheart.agents.agent import Agent, Texts
-from byheart.agents.installing.parts import SKILL, TOOLS, grouped_hooks, member, own_file, server, wanted, with_command
+from byheart.agents.installing.pieces import (
+    SKILL,
+    TOOLS,
+    InstallTarget,
+    Recipe,
+    grouped_hooks,
+    member,
+    own_file,
+    server,
+    wanted,
+    with_command,
+)
 from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, listing, mapping, string, when
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.sessions import Found, Session, Speaker
 
 NAME = "droid"

@@ -8,11 +8,13 @@ from functools import partial
 from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
-from byheart.agents.installing.parts import (
+from byheart.agents.installing.pieces import (
     COMMAND,
     HOOKS,
     SKILL,
     TOOLS,
+    InstallTarget,
+    Recipe,
     base,
     grouped_hooks,
     hook_line,
@@ -28,7 +30,6 @@ from byheart.agents.reading.folders import Machine, files_in, names_in, setting_
 from byheart.agents.reading.lines import Broken, Lines
 from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, spelled, string, when
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 

@@ -6,8 +6,7 @@ import os
 from typing import Any
 
 from byheart.agents.agent import Agent
-from byheart.agents.reading.chat import chat_message
-from byheart.agents.reading.turn_builder import TurnBuilder
+from byheart.agents.reading.turn_builder import TurnBuilder, chat_message
 from byheart.agents.reading.values import flat, mapping, number, string, when
 from byheart.domain.sessions import Found, Session, Speaker
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder
-from byheart.agents.reading import lines, memory_files, stores
+from byheart.agents.reading import folders, lines, memory_files
 from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import TurnBuilder, counted
@@ -98,8 +98,8 @@ def _result(builder: TurnBuilder, item: dict[str, Any], at: Any) -> None:
 def in_store(path: str) -> Iterator[Found]:
     """The sessions of a store; one that cannot be read is told as a whole."""
     try:
-        with stores.opened(path) as store:
-            if not {"sessions", "messages"} <= stores.tables(store):
+        with folders.opened(path) as store:
+            if not {"sessions", "messages"} <= folders.tables(store):
                 return
             query = (
                 "SELECT s.id, s.updated_at, (SELECT count(*) FROM messages m WHERE m.session_id = s.id) FROM sessions s"
@@ -110,7 +110,7 @@ def in_store(path: str) -> Iterator[Found]:
                     agent=NAME,
                     path=path,
                     part=str(own),
-                    size=stores.whole(messages),
+                    size=folders.whole(messages),
                     modified=int(at.timestamp()) if at else 0,
                 )
     except Broken:
@@ -121,13 +121,13 @@ def in_store(path: str) -> Iterator[Found]:
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
-    with stores.opened(found.path) as store:
-        if not {"sessions", "messages"} <= stores.tables(store) or not found.part:
-            raise Broken(stores.CORRUPT)
+    with folders.opened(found.path) as store:
+        if not {"sessions", "messages"} <= folders.tables(store) or not found.part:
+            raise Broken(folders.CORRUPT)
         row = store.execute("SELECT * FROM sessions WHERE id = ?", (found.part,)).fetchone()
         if row is None:
             raise Broken("session is gone")
-        info = stores.named(row)
+        info = folders.named(row)
         builder = TurnBuilder(
             Session(
                 id=found.part,
@@ -140,7 +140,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
         )
         builder.seen(when(info.get("created_at")))
         query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
-        for each in stores.rows(store, query, found.part, most=caps.rows):
+        for each in folders.rows(store, query, found.part, most=caps.rows):
             yield from _stored(
                 builder, each, caps, tally, found.part if info.get("session_type") == "sub_agent" else None
             )
@@ -149,7 +149,7 @@ def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
 
 
 def _stored(builder: TurnBuilder, row: Any, caps: Caps, tally: Tally, side: str | None) -> Sequence[Event]:
-    known = stores.named(row)
+    known = folders.named(row)
     content, metadata = string(known.get("content_json")), string(known.get("metadata_json"))
     tally.bytes += len(content)
     if len(content) > caps.line_bytes:

@@ -9,15 +9,25 @@ from functools import partial
 from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
-from byheart.agents.installing.parts import SKILL, TOOLS, base, block, member, own_file, server, with_command
-from byheart.agents.reading import lines, memory_files, stores
+from byheart.agents.installing.pieces import (
+    SKILL,
+    TOOLS,
+    InstallTarget,
+    Recipe,
+    base,
+    block,
+    member,
+    own_file,
+    server,
+    with_command,
+)
+from byheart.agents.reading import folders, lines, memory_files
 from byheart.agents.reading.entry_tree import PiReader, is_entry_of
 from byheart.agents.reading.folders import Machine, files_in, names_in
 from byheart.agents.reading.lines import Broken
+from byheart.agents.reading.passes import inflated
 from byheart.agents.reading.turn_builder import counted
 from byheart.agents.reading.values import string, when
-from byheart.agents.reading.zstd import inflated
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Tally
 
@@ -27,13 +37,13 @@ NAME = "openclaw"
 def in_store(path: str) -> Iterator[Found]:
     """The sessions of a store; one that cannot be read is told as a whole."""
     try:
-        with stores.opened(path) as store:
-            if "transcript_events" not in stores.tables(store):
+        with folders.opened(path) as store:
+            if "transcript_events" not in folders.tables(store):
                 return
             query = "SELECT session_id, count(*), max(created_at) FROM transcript_events GROUP BY session_id"
             for own, events, newest in store.execute(query):
                 yield Found(
-                    agent=NAME, path=path, part=str(own), size=stores.whole(events), modified=stores.whole(newest)
+                    agent=NAME, path=path, part=str(own), size=folders.whole(events), modified=folders.whole(newest)
                 )
     except Broken:
         with contextlib.suppress(OSError):
@@ -43,13 +53,13 @@ def in_store(path: str) -> Iterator[Found]:
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
-    with stores.opened(found.path) as store:
-        if "transcript_events" not in stores.tables(store) or not found.part:
-            raise Broken(stores.CORRUPT)
+    with folders.opened(found.path) as store:
+        if "transcript_events" not in folders.tables(store) or not found.part:
+            raise Broken(folders.CORRUPT)
         reader = PiReader(found, NAME)
-        packed = ", event_zstd" if "event_zstd" in stores.columns(store, "transcript_events") else ", NULL"
+        packed = ", event_zstd" if "event_zstd" in folders.columns(store, "transcript_events") else ", NULL"
         query = f"SELECT event_json{packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
-        for plain, blob in stores.rows(store, query, found.part, most=caps.rows):
+        for plain, blob in folders.rows(store, query, found.part, most=caps.rows):
             raw = (
                 plain.encode("utf-8", "replace")
                 if isinstance(plain, str)
@@ -83,12 +93,12 @@ def _take(reader: PiReader, raw: bytes, tally: Tally) -> None:
 
 def _window(store: Any, reader: PiReader, session: str) -> None:
     """What the store says about the session besides its entries."""
-    if "session_windows" not in stores.tables(store):
+    if "session_windows" not in folders.tables(store):
         return
     row = store.execute("SELECT * FROM session_windows WHERE session_id = ?", (session,)).fetchone()
     if row is None:
         return
-    known = stores.named(row)
+    known = folders.named(row)
     reader.builder.know(
         parent=string(known.get("spawned_by")) or string(known.get("parent_session_key")),
         title=string(known.get("display_name")),

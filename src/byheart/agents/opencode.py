@@ -9,13 +9,21 @@ from functools import partial
 from typing import Any
 
 from byheart.agents.agent import Agent, Texts
-from byheart.agents.installing.parts import COMMAND, TOOLS, member, own_file, script, with_command
-from byheart.agents.reading import lines, stores
+from byheart.agents.installing.pieces import (
+    COMMAND,
+    TOOLS,
+    InstallTarget,
+    Recipe,
+    member,
+    own_file,
+    script,
+    with_command,
+)
+from byheart.agents.reading import folders, lines
 from byheart.agents.reading.folders import Machine, names_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
 NAME = "opencode"
@@ -27,15 +35,15 @@ Message = tuple[dict[str, Any], list[dict[str, Any]]]
 def in_store(path: str, agent: str) -> Iterator[Found]:
     """The sessions of a store. One that cannot be read is told as a whole, so that reading it says why."""
     try:
-        with stores.opened(path) as store:
-            if not stores.tables(store) >= _NEEDED:
+        with folders.opened(path) as store:
+            if not folders.tables(store) >= _NEEDED:
                 return
             query = (
                 "SELECT s.id, s.time_updated, (SELECT count(*) FROM message m WHERE m.session_id = s.id) FROM session s"
             )
             for own, updated, messages in store.execute(query):
                 yield Found(
-                    agent=agent, path=path, part=str(own), size=stores.whole(messages), modified=stores.whole(updated)
+                    agent=agent, path=path, part=str(own), size=folders.whole(messages), modified=folders.whole(updated)
                 )
     except Broken:
         with contextlib.suppress(OSError):
@@ -45,24 +53,24 @@ def in_store(path: str, agent: str) -> Iterator[Found]:
 
 def from_store(found: Found, caps: Caps, tally: Tally) -> Iterator[Event]:
     """One session of a store."""
-    with stores.opened(found.path) as store:
-        if not stores.tables(store) >= _NEEDED or not found.part:
-            raise Broken(stores.CORRUPT)
+    with folders.opened(found.path) as store:
+        if not folders.tables(store) >= _NEEDED or not found.part:
+            raise Broken(folders.CORRUPT)
         row = store.execute("SELECT * FROM session WHERE id = ?", (found.part,)).fetchone()
         if row is None:
             raise Broken("session is gone")
-        info = stores.named(row)
+        info = folders.named(row)
         info["revert"] = _json(info.get("revert"), tally)
         yield from _told(found, _renamed(info), _rows(store, found.part, caps, tally), tally)
 
 
 def _rows(store: Any, session: str, caps: Caps, tally: Tally) -> Iterator[Message]:
     query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-    for own, data in list(stores.rows(store, query, session, most=caps.rows)):
+    for own, data in list(folders.rows(store, query, session, most=caps.rows)):
         tally.bytes += len(str(data))
         info = mapping(_json(data, tally))
         parts = []
-        for part_id, part in stores.rows(
+        for part_id, part in folders.rows(
             store, "SELECT id, data FROM part WHERE message_id = ? ORDER BY id", own, most=10_000
         ):
             text = str(part)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from byheart.agents.agent import every
 from byheart.agents.reading.folders import Machine
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.journal import Origin
 from byheart.domain.records import Record, Scope
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field
 from byheart.journal.importing import import_records
 from byheart.text.slugs import content_digest, uuid_of

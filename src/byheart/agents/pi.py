@@ -8,11 +8,22 @@ from collections.abc import Iterator
 from functools import partial
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
-from byheart.agents.installing.parts import HOOKS, SKILL, TOOLS, base, member, own_file, script, server, with_command
+from byheart.agents.installing.pieces import (
+    HOOKS,
+    SKILL,
+    TOOLS,
+    InstallTarget,
+    Recipe,
+    base,
+    member,
+    own_file,
+    script,
+    server,
+    with_command,
+)
 from byheart.agents.reading import memory_files
 from byheart.agents.reading.entry_tree import PiReader, is_entry_of
 from byheart.agents.reading.folders import Machine, files_in, names_in
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found
 

@@ -8,12 +8,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
-from byheart.agents.installing.parts import SKILL, TOOLS, grouped_hooks, member, own_file, server, wanted, with_command
+from byheart.agents.installing.pieces import (
+    SKILL,
+    TOOLS,
+    InstallTarget,
+    Recipe,
+    grouped_hooks,
+    member,
+    own_file,
+    server,
+    wanted,
+    with_command,
+)
 from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in, names_in
 from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session, Speaker
 

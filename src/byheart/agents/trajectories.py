@@ -9,10 +9,9 @@ from typing import Any
 
 from byheart.agents.agent import Agent
 from byheart.agents.reading import lines, tools
-from byheart.agents.reading.chat import chat_message
 from byheart.agents.reading.folders import Machine, file_of, files_in, names_in
 from byheart.agents.reading.lines import Broken
-from byheart.agents.reading.turn_builder import TurnBuilder, counted
+from byheart.agents.reading.turn_builder import TurnBuilder, chat_message, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Tally
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from byheart.agents.agent import Agent, Texts
-from byheart.agents.installing.parts import TOOLS, member, server
-from byheart.domain.installing import InstallTarget, Recipe
+from byheart.agents.installing.pieces import TOOLS, InstallTarget, Recipe, member, server
 
 
 def recipe(target: InstallTarget, texts: Texts) -> Recipe:

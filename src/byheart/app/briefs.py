@@ -11,7 +11,7 @@ from byheart.brief import fit
 from byheart.domain.brief import Brief, ToldLine
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.domain.values import replace
-from byheart.storage.cards import card_store
+from byheart.storage import cards
 from byheart.text.tokens import tokens as counted
 
 if TYPE_CHECKING:
@@ -28,23 +28,23 @@ def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> 
     """The card of the folder that a memory was opened for: as it is kept where it still holds, else with what is stale made
     anew."""
     home, folder = opened.home, opened.project.folder
-    old = card_store.read(home, folder)
+    old = cards.read(home, folder)
     stale: list[int] = []
-    if old is not None and (not card_store.holds(old, around.environment) or around.flags):
+    if old is not None and (not cards.holds(old, around.environment) or around.flags):
         old = None
     if old is not None:
-        stale = card_store.stale(old)
+        stale = cards.stale(old)
         if old["day"] != f"{around.clock().astimezone():%Y-%m-%d}":
             stale += [place for place, each in enumerate(old["sections"]) if each["name"] == "journal"]
         if not stale:
             return old
     from byheart.brief import build
 
-    card = build.card_of(_parts(opened, around), card_store.VERSION, old, stale)
+    card = build.card_of(_parts(opened, around), cards.VERSION, old, stale)
     card["private"] = bool(opened.memory.context.scanner.secrets(folder))
     # A path that holds a credential is kept nowhere; the card is made anew each time.
     if keep and not around.flags and not card["private"]:
-        card_store.write(home, card)
+        cards.write(home, card)
     return card
 
 
@@ -68,8 +68,8 @@ def _parts(opened: OpenMemory, around: Surroundings) -> CardParts:
         summary_tokens=opened.config.learning.summary_tokens,
         learns=opened.config.flag("learning.enabled"),
         general=tuple(general),
-        environment=tuple(card_store.overrides(around.environment)),
-        stamp=card_store.stamp,
+        environment=tuple(cards.overrides(around.environment)),
+        stamp=cards.stamp,
         unused=tuple(trusted.unused(opened)),
         is_ignored=bool(opened.ignored),
     )
@@ -91,15 +91,15 @@ def brief(
 def brief_of(opened: OpenMemory, around: Surroundings, handbook: HandbookFiles) -> Brief | None:
     """What a session of another project is told, as far as that can be known without its folder."""
     from byheart.brief import build
-    from byheart.domain.roots import Project
+    from byheart.domain.documents import Project
 
     folder = next(
-        (folder for folder, project in card_store.folders(opened.home) if project == handbook.project),
+        (folder for folder, project in cards.folders(opened.home) if project == handbook.project),
         str(handbook.folder),
     )
     project = Project(id=handbook.project, name=handbook.name, folder=folder)
     parts = replace(_parts(opened, around), context=replace(handbook.context, project=project), handbook=handbook)
-    return _cut(build.card_of(parts, card_store.VERSION), opened, around, "", None, None, None)
+    return _cut(build.card_of(parts, cards.VERSION), opened, around, "", None, None, None)
 
 
 def _cut(
@@ -165,7 +165,7 @@ def _related(opened: OpenMemory, around: Surroundings, hint: str, known: list[di
 def refresh(around: Surroundings, folders: Iterable[str] = ()) -> int:
     """Make the cards anew that no longer hold, and those of folders that have none yet; how many there are."""
     home = around.home
-    wanted = dict.fromkeys([*(folder for folder, _ in card_store.folders(home)), *folders])
+    wanted = dict.fromkeys([*(folder for folder, _ in cards.folders(home)), *folders])
     done = 0
     for folder in wanted:
         if not os.path.isdir(folder):
@@ -183,13 +183,13 @@ def refresh(around: Surroundings, folders: Iterable[str] = ()) -> int:
 
 def after_write(opened: OpenMemory, around: Surroundings) -> None:
     """Have the card of this folder hold again, where there is one: somebody asks for it at every start of a session."""
-    if card_store.read(opened.home, opened.project.folder) is not None:
+    if cards.read(opened.home, opened.project.folder) is not None:
         prepared(opened, around)
 
 
 def why(home: str, session: str | None) -> dict[str, Any]:
     """What a session was told: the last one, or the one whose id begins so."""
-    every = card_store.every_sent(home)
+    every = cards.every_sent(home)
     if not every:
         raise NothingFound(
             "no session was told anything yet; byheart install connects agents, byheart brief shows what they get"
@@ -207,4 +207,4 @@ def why(home: str, session: str | None) -> dict[str, Any]:
 
 def folder_of(cwd: str) -> str:
     """The folder whose brief a session in `cwd` is told."""
-    return card_store.folder_of(cwd)
+    return cards.folder_of(cwd)

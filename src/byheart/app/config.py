@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
-from byheart.domain.limits import Limits
 from byheart.domain.values import dataclass, field, fields
+from byheart.workspace.context import Limits
 
 if TYPE_CHECKING:
     from byheart.domain.brief import BriefSettings

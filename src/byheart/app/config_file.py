@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from byheart.app import config as settings
 from byheart.app.config import Carried
 from byheart.app.open import OpenMemory, place_of
+from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Refused
-from byheart.domain.roots import Place
 
 if TYPE_CHECKING:
     pass

@@ -15,17 +15,17 @@ from byheart import __version__, extensions
 from byheart.agents import register
 from byheart.agents.agent import connectable
 from byheart.agents.installing.connections import Connections
+from byheart.agents.installing.pieces import AgentStatus, Installed, InstallTarget, PieceKind
 from byheart.domain.errors import BadInput
-from byheart.domain.installing import AgentStatus, Installed, InstallTarget, PieceKind
-from byheart.storage.cards import lease
+from byheart.storage import cards
 from byheart.storage.files.disk import DiskFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from byheart.agents.installing.pieces import Recipe
     from byheart.app.open import OpenMemory, Surroundings
-    from byheart.domain.installing import Recipe
 
 USER = "user"
 _SECONDS = 20
@@ -134,7 +134,7 @@ def install(
 
 def _alone(home: str) -> AbstractContextManager[None]:
     """One byheart at a time changes agents' files: what it did is written down at the end."""
-    return lease.waited_for(os.path.join(home, "state", "install.lock"))
+    return cards.waited_for(os.path.join(home, "state", "install.lock"))
 
 
 def uninstall(opened: OpenMemory, agent: str, scope: str, *, dry: bool) -> Installed:

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from byheart.app.open import OpenMemory
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.reports import Checkup
-from byheart.domain.roots import Place
-from byheart.search.cache import USE, noted
+from byheart.search.models import USE, noted
 from byheart.storage.embedders import shipped
-from byheart.storage.index.notebook_rows import NotebookIndex
+from byheart.storage.index.records import NotebookIndex
 from byheart.storage.queue.sqlite import SqliteQueue
 
 if TYPE_CHECKING:

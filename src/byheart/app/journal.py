@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from byheart.domain.experiences import Experience, Gathered, PossibleExperience
 from byheart.domain.journal import MAIN, Appended, Compacted, SessionContext, Upkeep
+from byheart.domain.recall import Experience, Gathered, PossibleExperience
 from byheart.domain.records import Record, Scope
 from byheart.domain.results import Finding, Hit
 from byheart.domain.values import replace
@@ -49,9 +49,9 @@ class MemoryStore:
 
     def integrity_scan(self) -> list[Finding]:
         """Contradictions, duplicates, stale records, broken lines; findings only."""
-        from byheart.journal import scan
+        from byheart.journal import integrity
 
-        return scan.integrity_scan(self._context, self._scope)
+        return integrity.integrity_scan(self._context, self._scope)
 
     def session_context(
         self, *, main: bool = True, allow_secret: bool = False, last_message: str = ""

@@ -11,15 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.app.journal import MemoryStore
-    from byheart.domain.documents import Settings
+    from byheart.domain.documents import Place, Settings
+    from byheart.domain.records import Request
     from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry, Verdict
-    from byheart.domain.requests import Request
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
-    from byheart.domain.roots import Place
-    from byheart.notebooks.fixes import Proposal
+    from byheart.notebooks.check import Proposal
     from byheart.notebooks.overview import Page
     from byheart.notebooks.setup import Ready
-    from byheart.search.cache import Use
+    from byheart.search.models import Use
 
 BOTH = (Scope.LOCAL, Scope.GLOBAL)
 NOTEBOOKS = (PROFILE, RULES)
@@ -216,15 +215,15 @@ class Memory:
 
     def proposals(self, *, scopes: Sequence[Scope] = BOTH) -> tuple[Sequence[Proposal], Sequence[Finding]]:
         """Edits that would settle what is wrong, and the files that could not be read."""
-        from byheart.notebooks import fixes
+        from byheart.notebooks import check as checks
 
-        return fixes.proposals(self._context, scopes)
+        return checks.proposals(self._context, scopes)
 
     def fix(self, proposal: Proposal) -> Receipt:
         """Make one of these edits."""
-        from byheart.notebooks import fixes
+        from byheart.notebooks import check as checks
 
-        return fixes.apply(self._context, proposal)
+        return checks.apply(self._context, proposal)
 
     def is_upkeep_due(self) -> bool:
         """Whether a scheduled compaction or scan of a journal should run; costs next to nothing where there is none."""
@@ -232,9 +231,9 @@ class Memory:
         there = [scope for scope, root in context.roots.items() if context.files.size(root.documents[JOURNAL])]
         if not there:
             return False
-        from byheart.journal import upkeep_due
+        from byheart.journal import schedule
 
-        return any(upkeep_due.due(context, context.roots[scope]) != upkeep_due.UpkeepDue() for scope in there)
+        return any(schedule.due(context, context.roots[scope]) != schedule.UpkeepDue() for scope in there)
 
     def doctor(self, machine: Sequence[Checkup]) -> Sequence[Checkup]:
         """How memory and machine stand."""

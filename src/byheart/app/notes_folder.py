@@ -3,17 +3,21 @@ delete, rename. Paths begin with /memories and never leave the folder; texts are
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from byheart.domain.errors import BadInput, ByheartError, Conflict, NothingFound, Refused, Unsafe
-from byheart.domain.roots import Place
+from byheart.app.open import Surroundings, open_memory
+from byheart.domain.documents import Place
+from byheart.domain.errors import BadInput, ByheartError, Conflict, NothingFound, Refused, Unsafe, Unwanted
+from byheart.domain.records import Scope
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from byheart.domain.ports import Files, Scanner
+    from byheart.workspace.context import Context
 
 ROOT = "/memories"
 _LARGEST, _MOST_FILES, _DEPTH, _SHOWN = 256_000, 500, 6, 2
@@ -213,3 +217,17 @@ def _range(given: object, count: int) -> tuple[int, int]:
     if not 1 <= first <= last:
         raise BadInput(f"view_range must be from 1 to {count}, the first before the last")
     return first, min(last, count)
+
+
+def memory_folder(folder: str, environment: Mapping[str, str] | None = None) -> NotesFolder:
+    """The notes that agents keep of the project that holds this folder."""
+    around = Surroundings(folder=folder, environment=os.environ if environment is None else environment)
+    return of_context(open_memory(around).memory.context)
+
+
+def of_context(context: Context) -> NotesFolder:
+    """The notes of the project that a memory was opened for. Raises Unwanted while memory is switched off."""
+    if not context.limits.enabled:
+        raise Unwanted("memory is switched off in the configuration")
+    own = context.roots[Scope.LOCAL].folder
+    return NotesFolder(context.files, context.scanner, Place(own.base, f"{own.path}/memories"))

@@ -11,18 +11,18 @@ from byheart.app import briefs, connecting
 from byheart.app.open import open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.brief.collect import wish
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError, Refused
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
 from byheart.learning.learning import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from byheart.agents.installing.pieces import Installed
     from byheart.agents.own_memories import Taken
     from byheart.app.open import OpenMemory, Surroundings
     from byheart.domain.brief import Brief
-    from byheart.domain.installing import Installed
     from byheart.domain.learning import LearnReport
 
 _MOST_FOLDERS, _SHOWN, _OF_ONE = 60, 7, 3

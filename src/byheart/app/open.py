@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Any
 from byheart.app import config as settings
 from byheart.app.config import KEYS
 from byheart.app.memory import Memory
+from byheart.domain.documents import Place, Project, Root
 from byheart.domain.errors import BadInput, BadSetting, Conflict, Refused, Unreadable
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
-from byheart.domain.roots import Place, Project, Root
 from byheart.domain.values import dataclass
-from byheart.search.cache import USE, Cache, Noted
-from byheart.search.models import RecallModels
-from byheart.storage import projects
-from byheart.storage.cards import card_store as cards
+from byheart.search.models import USE, Cache, Noted, RecallModels
+from byheart.storage import cards, git, projects
 from byheart.storage.files.disk import DiskFiles
-from byheart.storage.git import moves
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, SearchTools
 from byheart.workspace.trust import Trust, VouchedFiles
 
 if TYPE_CHECKING:
     from byheart.app.config import Config
-    from byheart.domain.models import ChatModel, Models
+    from byheart.domain.learning import ChatModel, Models
 
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
@@ -207,7 +204,7 @@ def trust_of(home: str, project: Project, files: Files, clock: Callable[[], date
         Place(home, f"projects/{project.id}"),
         project.folder,
         project.common_folder or "",
-        moves.Moves(moves.git_folder(project.folder)),
+        git.Moves(git.git_folder(project.folder)),
         _salt(files, home),
         lambda: f"{clock():%Y-%m-%d}",
     )
@@ -219,7 +216,7 @@ def _search_tools(around: Surroundings, config: Config, home: str, files: Files)
 
     @cache
     def made(where: str) -> RecordIndex:
-        from byheart.storage.index.notebook_rows import NotebookIndex
+        from byheart.storage.index.records import NotebookIndex
 
         return NotebookIndex(where)
 
@@ -273,9 +270,8 @@ def models(around: Surroundings, config: Config, home: str) -> Models | None:
     settings = config.learning
     if settings.model == "none":
         return None
-    from byheart.domain.models import Models
-    from byheart.storage.models.command import CommandModel
-    from byheart.storage.models.endpoint import EndpointModel
+    from byheart.domain.learning import Models
+    from byheart.storage.models import CommandModel, EndpointModel
 
     def made(name: str) -> ChatModel:
         if settings.model == "command":

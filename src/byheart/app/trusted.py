@@ -15,8 +15,8 @@ from byheart.app.open import (
     project_of,
     trust_of,
 )
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, vouched
 from byheart.workspace.trust import FILES_OF

@@ -11,7 +11,7 @@ from byheart.domain.errors import ByheartError
 from byheart.storage.files.disk import DiskFiles
 
 if TYPE_CHECKING:
-    from byheart.storage.schedulers import ScheduledJob, Scheduler
+    from byheart.storage.background import ScheduledJob, Scheduler
 
 # A state file is small; whatever is larger is not one.
 _MOST = 65_536
@@ -52,7 +52,7 @@ def start_upkeep(opened: OpenMemory, around: Surroundings) -> None:
 
 def schedulers(around: Surroundings) -> list[Scheduler]:
     """The machine's schedulers, the better one first."""
-    from byheart.storage.schedulers import Crontab, Systemd
+    from byheart.storage.background import Crontab, Systemd
 
     configuration = around.environment.get("XDG_CONFIG_HOME") or around.expanded("~/.config")
     folder = os.path.join(configuration, "systemd", "user")
@@ -62,7 +62,7 @@ def schedulers(around: Surroundings) -> list[Scheduler]:
 def upkeep_job(around: Surroundings) -> ScheduledJob:
     """What a scheduler should run."""
     from byheart.storage import background
-    from byheart.storage.schedulers import ScheduledJob
+    from byheart.storage.background import ScheduledJob
 
     chosen = around.environment.get("BYHEART_HOME")
     return ScheduledJob(

@@ -10,7 +10,7 @@ from byheart.app.open import Surroundings, open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
-from byheart.storage.cards import card_store, lease
+from byheart.storage import cards as card_files
 
 if TYPE_CHECKING:
     from byheart.domain.learning import LearnReport
@@ -33,13 +33,13 @@ class Worked:
 def work(around: Surroundings) -> Worked:
     """Learn from what was noted and what is due, then make briefs ready; again while something new was noted."""
     done = Worked()
-    with lease.held(os.path.join(around.home, "state", "worker.lock")) as is_ours:
+    with card_files.held(os.path.join(around.home, "state", "worker.lock")) as is_ours:
         if not is_ours:
             done.was_busy = True
             return done
-        while done.rounds == 0 or (card_store.has_notes(around.home) and done.rounds < _MOST_ROUNDS):
+        while done.rounds == 0 or (card_files.has_notes(around.home) and done.rounds < _MOST_ROUNDS):
             done.rounds += 1
-            notes = card_store.take_notes(around.home)
+            notes = card_files.take_notes(around.home)
             done.noted += len(notes)
             ended = {str(note.get(key)) for note in notes if note.get("event") != "stop" for key in ("session", "path") if note.get(key)}  # fmt: skip
             try:
@@ -48,9 +48,9 @@ def work(around: Surroundings) -> Worked:
                 done.problems += [error for _, error in report.failed]
             except ByheartError as error:
                 done.problems.append(str(error))
-            card_store.notes_done(around.home)
+            card_files.notes_done(around.home)
         done.cards = briefs.refresh(around)
-        card_store.sweep_sent(around.home, _KEPT)
+        card_files.sweep_sent(around.home, _KEPT)
     return done
 
 
@@ -61,7 +61,7 @@ def _learnt(around: Surroundings, ended: frozenset[str]) -> LearnReport:
     every = open_sessions(opened, around)
     every.refresh()
     learning = open_learning(opened, around, every)
-    learning.count_briefed(card_store.every_sent(around.home))
+    learning.count_briefed(card_files.every_sent(around.home))
     report = learning.learn(Wanted(is_automatic=True, ended=ended))
     opened.memory.caught_up()
     return report

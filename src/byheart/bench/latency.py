@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
+from byheart.domain.documents import Place
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
-from byheart.domain.roots import Place
-from byheart.search import rank_records
+from byheart.search import order
 from byheart.text.questions import STOP_WORDS, question
 from byheart.text.timewords import hint
 
@@ -79,7 +79,7 @@ def _filled(size: int, folder: str) -> dict[str, Any]:
     """One index of so many records, each with a vector."""
     import numpy as np
 
-    from byheart.storage.index.notebook_rows import NotebookIndex
+    from byheart.storage.index.records import NotebookIndex
 
     made = Made(1)
     index = NotebookIndex(os.path.join(folder, "index.db"))
@@ -104,7 +104,7 @@ def _searched(size: int, folder: str) -> dict[str, Any]:
     """Searching it, after a first question has read the vectors."""
     import numpy as np
 
-    from byheart.storage.index.notebook_rows import NotebookIndex
+    from byheart.storage.index.records import NotebookIndex
 
     made = Made(1)
     made.dice.seed(size)
@@ -146,7 +146,7 @@ def _taken(index: Any, asked: str, pages: Sequence[str], meaning: Meaning | None
     terms = question(asked)
     with index.reading():
         found = index.recollected(terms, pages, meaning)
-        verdict = rank_records.judged(terms, hint(asked, today), found, today, meaning.scale if meaning else None)
+        verdict = order.judged_records(terms, hint(asked, today), found, today, meaning.scale if meaning else None)
         index.items([each.candidate.row for each in verdict.found[:10]])
     return time.perf_counter() - start
 

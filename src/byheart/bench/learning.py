@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from byheart.agents.sources import FolderSource
+from byheart.agents.agent import FolderSource
 from byheart.domain.errors import BadInput
 from byheart.domain.sessions import Caps, Which
 from byheart.language import lasting
@@ -248,7 +248,7 @@ def _copied(path: str, folder: str, number: int) -> None:
 
 
 def _put(path: str, text: str) -> None:
-    from byheart.domain.roots import Place
+    from byheart.domain.documents import Place
     from byheart.storage.files.disk import DiskFiles
 
     DiskFiles(file_bytes=1_000_000_000).write(Place(os.path.dirname(path), os.path.basename(path)), text, "")

@@ -6,26 +6,29 @@ import glob
 import math
 import os
 import random
+import sqlite3
 import tarfile
 import tempfile
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Protocol
 
-from byheart.agents.sources import FolderSource
-from byheart.bench.peers import PEERS, Peer, documents
+from byheart.agents.agent import FolderSource
 from byheart.bench.sets import Asked, Corpus, Given, agent_sessions, locomo, longmemeval
 from byheart.domain.errors import BadInput
 from byheart.domain.recall import Embedder
-from byheart.domain.sessions import Caps, Which
+from byheart.domain.sessions import Caps, Speaker, Which
 from byheart.domain.values import dataclass, field, fields
-from byheart.search import rank_turns
 from byheart.search.models import RecallModels
+from byheart.search.order import RankedTurn, grouped
 from byheart.sessions import search
 from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.scanners.scanner import RuleScanner
+from byheart.text.questions import question
 
 MODES = ("words", "meaning", "both", "deep")
 SETS = ("locomo", "longmemeval", "agent-sessions")
@@ -151,10 +154,8 @@ def _asked(
         found = search.ranked(tools, thinking, asked.text, Which(), now, deep=mode == "deep")
         if mode == "meaning":
             found.sort(key=lambda each: each.candidate.cosine or -1.0, reverse=True)
-            found = [
-                rank_turns.RankedTurn(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found
-            ]
-        groups = rank_turns.grouped(found)
+            found = [RankedTurn(each.candidate, {"meaning": each.candidate.cosine or -1.0}) for each in found]
+        groups = grouped(found)
         taken = time.perf_counter() - start
         names = [f"{each.candidate.session.id}#{each.candidate.turn.number}" for each in found[:10]]
         order = list(dict.fromkeys(group.turns[0].candidate.session.id for group in groups))
@@ -218,3 +219,145 @@ def _share(values: Sequence[float]) -> str:
     mean = 100 * sum(values) / len(values)
     means = sorted(100 * sum(dice.choices(values, k=len(values))) / len(values) for _ in range(_SAMPLES))
     return f"{mean:.1f} [{means[int(0.025 * _SAMPLES)]:.0f} {means[int(0.975 * _SAMPLES)]:.0f}]"
+
+
+_AT_ONCE = 200
+_LONGEST = 2_000
+Document = tuple[str, str]
+
+
+class Peer(Protocol):
+    """A store that takes texts in under names, and names the best for a question."""
+
+    def hold(self, documents: Sequence[Document]) -> None: ...
+
+    def find(self, asked: str, most: int) -> list[str]: ...
+
+
+def documents(tools: SessionTools) -> list[Document]:
+    """What people and agents said, each turn under its session and number."""
+    found = []
+    for listed in tools.index.sessions(Which(), 1_000_000):
+        for turn in tools.index.turns(listed.session):
+            if turn.text and not turn.synthetic and turn.tool is None and turn.speaker is not Speaker.SYSTEM:
+                name = turn.name or turn.speaker.value
+                found.append((f"{listed.session.id}#{turn.number}", f"{name}: {turn.text[:_LONGEST]}"))
+    return found
+
+
+class PlainWords:
+    """SQLite's word index as it comes: one column, any of the words, BM25. Always there."""
+
+    def __init__(self, folder: str, recall_models: RecallModels) -> None:
+        del recall_models
+        self._db = sqlite3.connect(os.path.join(folder, "plain.db"))
+        self._db.execute("CREATE VIRTUAL TABLE said USING fts5(name UNINDEXED, text, tokenize='porter unicode61')")
+
+    def hold(self, documents: Sequence[Document]) -> None:
+        with self._db:
+            self._db.executemany("INSERT INTO said VALUES(?, ?)", documents)
+
+    def find(self, asked: str, most: int) -> list[str]:
+        terms = " OR ".join(question(asked).terms)
+        query = "SELECT name FROM said WHERE said MATCH ? ORDER BY rank LIMIT ?"
+        return [row[0] for row in self._db.execute(query, (terms, most))] if terms else []
+
+
+class Chroma:
+    """chromadb, on disk, by cosine."""
+
+    def __init__(self, folder: str, recall_models: RecallModels) -> None:
+        import chromadb
+        from chromadb.config import Settings
+
+        self._recall_models = recall_models
+        client = chromadb.PersistentClient(folder, settings=Settings(anonymized_telemetry=False))
+        self._collection: Any = client.create_collection(
+            "bench", metadata={"hnsw:space": "cosine"}, embedding_function=None
+        )
+
+    def hold(self, documents: Sequence[Document]) -> None:
+        for start in range(0, len(documents), _AT_ONCE):
+            some = documents[start : start + _AT_ONCE]
+            self._collection.add(
+                ids=[name for name, _ in some],
+                documents=[text for _, text in some],
+                embeddings=_vectors(self._recall_models, [text for _, text in some]),
+            )
+
+    def find(self, asked: str, most: int) -> list[str]:
+        most = min(most, self._collection.count())
+        found = self._collection.query(query_embeddings=_vectors(self._recall_models, [asked]), n_results=most)
+        return list(found["ids"][0])
+
+
+class Mem0:
+    """mem0 as a library: texts as they are (nothing extracted by a model), Qdrant on disk."""
+
+    def __init__(self, folder: str, recall_models: RecallModels) -> None:
+        os.environ["MEM0_TELEMETRY"] = "False"
+        os.environ.setdefault("MEM0_DIR", folder)
+        # It wants a key for a model that it is never asked for.
+        os.environ.setdefault("OPENAI_API_KEY", "none")
+        from mem0 import Memory
+
+        embedder = recall_models.embedder
+        if embedder is None:
+            raise BadInput("mem0 needs vectors; recall.embedder is none")
+        store = {"collection_name": "bench", "path": os.path.join(folder, "qdrant"), "on_disk": True}
+        self._memory: Any = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": {**store, "embedding_model_dims": embedder.width}},
+                "history_db_path": os.path.join(folder, "history.db"),
+            }
+        )
+        self._memory.embedding_model = _AsMem0Asks(recall_models)
+
+    def hold(self, documents: Sequence[Document]) -> None:
+        for name, text in documents:
+            self._memory.add(text, user_id="bench", metadata={"name": name}, infer=False)
+
+    def find(self, asked: str, most: int) -> list[str]:
+        found = self._memory.search(asked, filters={"user_id": "bench"}, top_k=most, threshold=0.0)
+        return [each["metadata"]["name"] for each in found["results"]]
+
+
+class _AsMem0Asks:
+    """byheart's embedder under the name that mem0 calls."""
+
+    def __init__(self, recall_models: RecallModels) -> None:
+        self._recall_models = recall_models
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        del memory_action
+        return _vectors(self._recall_models, [text])[0]
+
+    def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
+        del memory_action
+        return _vectors(self._recall_models, texts)
+
+
+def _vectors(recall_models: RecallModels, texts: list[str]) -> list[list[float]]:
+    found = []
+    for raw in recall_models.vectors(texts) or ():
+        row = array("f")
+        row.frombytes(raw)
+        found.append(row.tolist())
+    return found
+
+
+PEERS: dict[str, tuple[str, Callable[[str, RecallModels], Peer]]] = {
+    "fts5": ("sqlite3", PlainWords),
+    "chroma": ("chromadb", Chroma),
+    "mem0": ("mem0", Mem0),
+}
+
+
+def installed(names: Sequence[str]) -> list[str]:
+    """Those of these that can be asked; without names, all that are there. Raises BadInput for one that is not."""
+    for name in names:
+        if name not in PEERS:
+            raise BadInput(f"{name!r} is no peer that can be asked; known: {', '.join(PEERS)}")
+        if find_spec(PEERS[name][0]) is None:
+            raise BadInput(f"{name} is not installed here; pip install {PEERS[name][0]} gets it")
+    return list(names) if names else [name for name, (module, _) in PEERS.items() if find_spec(module) is not None]

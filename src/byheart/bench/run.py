@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.app.open import recall_models
 from byheart.bench import latency, learning, retrieval
-from byheart.bench.peers import installed
+from byheart.bench.retrieval import installed
 from byheart.domain.errors import BadInput
 
 if TYPE_CHECKING:

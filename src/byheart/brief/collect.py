@@ -306,7 +306,7 @@ def related(context: Context, hint: str) -> BriefSection:
 
 def shown(own: HandbookFiles) -> Iterator[tuple[str, str]]:
     """Every line that a brief could show now, with its address."""
-    from byheart.text.neutralise import defused
+    from byheart.text.client_text import defused
 
     context = own.context
     makers: tuple[Callable[[], list[BriefSection]], ...] = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.brief import BriefLine
 from byheart.domain.records import Scope
 from byheart.recall import recall
-from byheart.text.neutralise import defused
+from byheart.text.client_text import defused
 from byheart.text.similarity import STOP_WORDS, content_words
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -253,3 +254,31 @@ class LearnReport:
     def skip(self, reason: Skip, times: int = 1) -> None:
         """Count sessions that were passed over."""
         self.skipped[reason.value] = self.skipped.get(reason.value, 0) + times
+
+
+class NoAnswer(ByheartError):
+    """The model gave no answer."""
+
+    def __init__(self, message: str, *, for_this_alone: bool = False) -> None:
+        # Whether only this question is to blame: the next one may well be answered.
+        self.for_this_alone = for_this_alone
+        super().__init__(message)
+
+
+class ChatModel(Protocol):
+    """A model that answers in words. `id` is another for another model."""
+
+    id: str
+
+    def answer(self, system: str, prompt: str) -> str:
+        """What it says. Raises NoAnswer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """The models of both phases, and how many characters a question may have."""
+
+    extracting: ChatModel
+    consolidating: ChatModel
+    characters: int

@@ -12,28 +12,30 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import date
 
-    from byheart.domain.changes import Change, Splice
-    from byheart.domain.documents import Document
+    from byheart.domain.documents import Change, Document, Place, Root, Splice
     from byheart.domain.recall import Candidate, Item, Meaning, Question, Remembered
     from byheart.domain.records import Record
     from byheart.domain.results import Finding
-    from byheart.domain.roots import Place, Root
     from byheart.domain.sessions import (
         AgentCount,
+        CommandFact,
         CommandUse,
+        ErrorFact,
         FileVisit,
+        FixFact,
         Found,
         KnownFix,
         Listed,
         Mark,
+        Remark,
         Session,
         Stamp,
         Standing,
+        Step,
         Tally,
         Turn,
         Which,
     )
-    from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,14 @@
-"""A record: one atomic memory, and where it stands in a file."""
+"""A record: one atomic memory, where it stands in a file; and what somebody wants remembered."""
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from byheart.domain.values import dataclass
+from byheart.domain.values import dataclass, field
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from byheart.domain.journal import Origin
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
@@ -126,3 +125,27 @@ def leaves(value: Value, *, names: bool = False) -> list[str]:
             return [*value, *inner] if names else inner
         case _:
             return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What somebody wants remembered. `asked` is True when the user said so outright; a `verbatim` text is stored as it is;
+    a `copied` record comes from another notebook, so seeing it again says nothing new."""
+
+    text: str
+    kind: Kind | None = None
+    key: str | None = None
+    value: Value = None
+    triple: Triple | None = None
+    to: str | None = None
+    scope: Scope | None = None
+    signal: Signal = Signal.EXPLICIT
+    asked: bool = True
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    confidence: Confidence | None = None
+    added: date | None = None
+    weight: int = 1
+    verbatim: bool = False
+    copied: bool = False
+    given: frozenset[str] = field(default_factory=frozenset)

@@ -1,15 +1,16 @@
-"""The handbook as recall searches it: its lines, the sessions it rests on, and its skills."""
+"""The handbook as recall searches it: its lines, the sessions it rests on, its skills; and how agents say that they used it."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place
 from byheart.domain.handbook import MEMORY, NOTES, RAW, SKILLS, SUMMARY
 from byheart.domain.records import Confidence, Kind, Record, Scope
 from byheart.domain.results import Hit
-from byheart.domain.roots import Place
-from byheart.handbook import raw, skills
+from byheart.domain.values import dataclass
+from byheart.handbook import raw, summary
 from byheart.handbook.memory import FAILURES, KNOWLEDGE, PREFERENCES, core_of, outlined
 from byheart.handbook.summary import INDEX
 from byheart.text.slugs import short_digest
@@ -17,7 +18,7 @@ from byheart.text.slugs import short_digest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from byheart.domain.roots import Root
+    from byheart.domain.documents import Root
     from byheart.workspace.context import Context
 
 DIALECT = "handbook"
@@ -141,9 +142,61 @@ def _sessions(text: str) -> Iterator[tuple[int, Record]]:
 
 
 def _skill(text: str) -> Iterator[tuple[int, Record]]:
-    front = skills.front_of(text)
+    front = summary.front_of(text)
     if front is None:
         return
-    name, told = front[0].get("name", ""), skills.unquoted(front[0].get("description", ""))
+    name, told = front[0].get("name", ""), summary.unquoted(front[0].get("description", ""))
     if name and told:
         yield 1, Record(text=f"skill {name}: {told}", kind=Kind.NOTE, tags=("learnt", "skill"), source=name)
+
+
+_BLOCK = re.compile(r"<oai-mem-citation>(?P<body>.*?)(?:</oai-mem-citation>|\Z)", re.DOTALL | re.IGNORECASE)
+_IDS = re.compile(r"<(?P<tag>rollout_ids|thread_ids)>(?P<body>.*?)(?:</(?P=tag)>|\Z)", re.DOTALL | re.IGNORECASE)
+_ENTRIES = re.compile(r"<citation_entries>(?P<body>.*?)(?:</citation_entries>|\Z)", re.DOTALL | re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_FILE = re.compile(r"rollout_summaries/(?P<stem>[0-9A-Za-z_T.-]{10,140})\.md")
+_ADDRESS = re.compile(r"memory://root/(?P<path>[^\s)>\]\"'`|]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedLines:
+    """A stretch of a memory file that was used, and for what."""
+
+    path: str
+    first: int
+    last: int
+    note: str
+
+
+def entries(text: str) -> list[UsedLines]:
+    """The entries of all citation blocks: path:start-end|note=[text]."""
+    found = []
+    for block in _BLOCK.finditer(text):
+        part = _ENTRIES.search(block["body"])
+        for line in (part["body"] if part else block["body"]).split("\n"):
+            where, mark, note = line.strip().rpartition("|note=[")
+            if not mark:
+                continue
+            path, colon, lines = where.rpartition(":")
+            first, dash, last = lines.partition("-")
+            if colon and first.isdigit() and (last.isdigit() if dash else True):
+                found.append(UsedLines(path=path, first=int(first), last=int(last or first), note=note.rstrip("]")))
+    return found
+
+
+def citations(text: str) -> Iterator[str]:
+    """What a reply names of memory, each once: ids of threads, and names of their summary files."""
+    known: dict[str, None] = {}
+    for block in _BLOCK.finditer(text):
+        for part in _IDS.finditer(block["body"]):
+            known.update(dict.fromkeys(each.casefold() for each in _UUID.findall(part["body"])))
+    for entry in entries(text):
+        known.update(dict.fromkeys(each["stem"] for each in _FILE.finditer(entry.path)))
+    for address in _ADDRESS.finditer(text):
+        known.update(dict.fromkeys(each["stem"] for each in _FILE.finditer(address["path"])))
+    return iter(known)
+
+
+def without_blocks(text: str) -> str:
+    """A reply without its citation blocks."""
+    return _BLOCK.sub("", text).rstrip() if "oai-mem-citation" in text.casefold() else text

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import ROLLOUTS, Bullet, Extract, Outcome, Task, Written
 from byheart.domain.values import dataclass, replace
-from byheart.handbook.phrases import bullet_line, bullet_of, keywords, one_line, path_line
-from byheart.handbook.stems import stem
+from byheart.handbook.phrases import bullet_line, bullet_of, keywords, one_line, path_line, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import BadInput, ByheartError, Conflict, Refused, Unsafe, Unwanted
 from byheart.domain.journal import (
     COMPACTION,
@@ -20,9 +21,8 @@ from byheart.domain.journal import (
     strictest,
 )
 from byheart.domain.records import Kind, Record, Scope, Value, leaves
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import replace
-from byheart.journal import retention, window
+from byheart.journal import retention
 from byheart.journal.files import JournalFiles, journal_files, keep, local_day, state
 from byheart.journal.format import TEMPLATE, row
 from byheart.text.patterns import deferred
@@ -89,7 +89,7 @@ def _refuse_full(context: Context, place: Place, line: str) -> None:
 
 def _trimmed(context: Context, own_journal: JournalFiles, notes: list[str]) -> int:
     try:
-        return window.trim(context, own_journal)
+        return retention.trim(context, own_journal)
     except ByheartError as error:
         # The record is stored; whoever hears of a failure would store it again.
         notes.append(f"it is stored, but the window could not be kept: {error}")

@@ -13,19 +13,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-from byheart.domain.changes import Splice, spliced
-from byheart.domain.documents import Document
+from byheart.domain.documents import Document, Place, Root, Splice, spliced
 from byheart.domain.errors import ByheartError, Conflict, Unreadable, Unwritable
 from byheart.domain.journal import Compacted
 from byheart.domain.ports import Snapshot
 from byheart.domain.records import Placed, Scope
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
-from byheart.journal import integrity, retention, window
+from byheart.journal import integrity, retention
 from byheart.journal.append import append, checkpoint
 from byheart.journal.files import JournalFiles, holds_secret, journal_files, keep, local_day, note, parsed, read, state
 from byheart.journal.format import line_span, row
-from byheart.journal.recovery import recover, tidy
+from byheart.journal.purge import recover, tidy
 from byheart.journal.retention import MergedRecords
 from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest, uuid_of
@@ -101,7 +99,7 @@ def is_over(context: Context, own_journal: JournalFiles) -> bool:
         return False
     text = read(context, own_journal.memory).text or ""
     # There are at most as many records as this; only where that is too many are they counted.
-    many = bool(records) and window.count(text) > records
+    many = bool(records) and retention.count(text) > records
     return bool(chars and len(text) > chars) or (many and len(parsed(context, text).placed) > records)
 
 
@@ -149,9 +147,11 @@ def _selected(context: Context, document: Document) -> list[Placed]:
     """The records in scope. One in which a person typed a credential stays where it is: it must not be copied about."""
     found = retention.in_scope(document.placed, context.clock(), context.journal.memory_compaction_min_age_days)
     # In a summary nobody could tell any more whose words they were.
-    found = [each for each in found if not any(map(context.trust.is_strange, window.lines_of(document.text, [each])))]
-    if found and holds_secret(context, window.lines_of(document.text, found)):
-        return [each for each in found if not holds_secret(context, window.lines_of(document.text, [each]))]
+    found = [
+        each for each in found if not any(map(context.trust.is_strange, retention.lines_of(document.text, [each])))
+    ]
+    if found and holds_secret(context, retention.lines_of(document.text, found)):
+        return [each for each in found if not holds_secret(context, retention.lines_of(document.text, [each]))]
     return found
 
 
@@ -208,7 +208,7 @@ def _carried_out(context: Context, own_journal: JournalFiles, plan: CompactionPl
             ledger.back_up(context, root, own_journal.memory, current.text or "", backup)
             if block and long_before.text and not secretive:
                 ledger.back_up(context, root, own_journal.long_memory, long_before.text, backup + ledger.ALONG)
-            window.archive(context, own_journal, window.lines_of(plan.before.text, plan.scope), archived)
+            retention.archive(context, own_journal, retention.lines_of(plan.before.text, plan.scope), archived)
             lengthened = _lengthen(context, own_journal, long_before, block, archived)
             _swap(context, own_journal, current, text, backup)
         except ByheartError as error:
@@ -335,7 +335,7 @@ def _lengthen(
         context.journal.long_memory_max_chars,
         lambda piece: bool(context.scanner.secrets(piece)),
     )
-    window.archive(context, own_journal, [piece.rstrip("\n") for piece in gone], archived)
+    retention.archive(context, own_journal, [piece.rstrip("\n") for piece in gone], archived)
     return context.files.write(own_journal.long_memory, text, old.digest)
 
 

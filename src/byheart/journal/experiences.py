@@ -1,23 +1,23 @@
-"""Experiences: of all that was noted and of what sessions showed, that which says something new, kept for being asked."""
+"""Experiences: of all that was noted and of what sessions showed, that which says something new, kept for being asked in one file of
+CursorClaw's format, with whatever else another program keeps in it."""
 
 from __future__ import annotations
 
+import json
 from array import array
 from typing import TYPE_CHECKING
 
-from byheart.domain.errors import ByheartError, Conflict, Unwanted
-from byheart.domain.experiences import FLEETING, LONGEST, SHORTEST, Experience, Gathered, PossibleExperience
+from byheart.domain.errors import ByheartError, Conflict, Unreadable, Unwanted
 from byheart.domain.journal import Origin, moment
-from byheart.domain.recall import Item
+from byheart.domain.recall import FLEETING, LONGEST, SHORTEST, Experience, Gathered, Item, PossibleExperience
 from byheart.domain.records import Kind, Record, Scope
-from byheart.domain.values import replace
-from byheart.journal import experience_store, retention
+from byheart.domain.values import dataclass, replace
+from byheart.journal import retention
 from byheart.journal.files import journal_files, parsed, read
 from byheart.journal.format import conceals
-from byheart.search import rank_records
-from byheart.search.uniqueness import Known
+from byheart.search.order import Known, judged_records
 from byheart.text.questions import question
-from byheart.text.similarity import normalised
+from byheart.text.similarity import hashed, normalised
 from byheart.text.slugs import short_digest
 from byheart.text.timewords import hint as time_hint
 from byheart.text.unicode import visible
@@ -25,11 +25,11 @@ from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, every, handle_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from byheart.domain.documents import Place, Root
     from byheart.domain.ports import RecordIndex
     from byheart.domain.recall import Meaning
-    from byheart.domain.roots import Root
     from byheart.journal.files import JournalFiles
     from byheart.workspace.context import Context
 
@@ -49,7 +49,7 @@ def gather(context: Context, scope: Scope, sessions: Iterable[PossibleExperience
     learnt = [*_of_journal(context, scope), *_of_notebooks(context, scope), *sessions]
     with context.files.locked(root):
         for _ in range(_ROUNDS):
-            store = experience_store.read(context, place)
+            store = read_store(context, place)
             secret = _secrets(context, scope)
             known = [each for each in store.entries if not secret.holds(each)]
             new = [each for each in _new(context, known, learnt) if not secret.holds(each)]
@@ -59,7 +59,7 @@ def gather(context: Context, scope: Scope, sessions: Iterable[PossibleExperience
             if not added and len(kept) == len(store.entries):
                 break
             try:
-                experience_store.write(context, place, kept, store)
+                write(context, place, kept, store)
                 break
             except Conflict:
                 # Another program wrote to it; what it added counts.
@@ -244,7 +244,7 @@ def listed(context: Context, scopes: Sequence[Scope], most: int) -> list[Experie
     found = []
     for scope in scopes:
         secret = _secrets(context, scope)
-        entries = experience_store.read(context, journal_files(context, context.roots[scope]).experiences).entries
+        entries = read_store(context, journal_files(context, context.roots[scope]).experiences).entries
         found += [each for each in entries if not secret.holds(each)]
     return _clean(context, sorted(found, key=lambda each: each.timestamp, reverse=True)[:most])
 
@@ -268,9 +268,7 @@ def asked(context: Context, query: str, scopes: Sequence[Scope], most: int) -> l
     today = context.clock().date()
     with index.reading():
         candidates = index.recollected(terms, pages, meaning)
-        verdict = rank_records.judged(
-            terms, time_hint(query, today), candidates, today, meaning.scale if meaning else None
-        )
+        verdict = judged_records(terms, time_hint(query, today), candidates, today, meaning.scale if meaning else None)
         best = verdict.found[:most]
         items = index.items([each.candidate.row for each in best])
     found = []
@@ -329,7 +327,7 @@ def _synced(context: Context, index: RecordIndex, scope: Scope) -> str:
         with index.writing():
             secret = _secrets(context, scope)
             stamp = _stamp(context, own_journal, secret)
-            entries = experience_store.read(context, own_journal.experiences).entries
+            entries = read_store(context, own_journal.experiences).entries
             items = [_item(context, scope, each) for each in entries if not secret.holds(each)]
             gone = index.put_page(path, stamp if entries else "", items)
         if gone:
@@ -374,7 +372,7 @@ def block(context: Context, last_message: str, scopes: Sequence[Scope], most: in
 def named(context: Context, root: Root, selector: str) -> Record | None:
     """The experience that a selector names: by its id, by where it came from, or by its whole text."""
     try:
-        known = experience_store.read(context, journal_files(context, root).experiences).entries
+        known = read_store(context, journal_files(context, root).experiences).entries
     except ByheartError:
         return None
     wanted = normalised(selector)
@@ -392,11 +390,89 @@ def forgotten(context: Context, texts: Sequence[str], names: set[str]) -> tuple[
     for root in context.roots.values():
         try:
             place = journal_files(context, root).experiences
-            store = experience_store.read(context, place)
+            store = read_store(context, place)
             kept = [each for each in store.entries if normalised(each.text) not in wanted and each.record not in names]
             if len(kept) < len(store.entries):
-                experience_store.write(context, place, kept, store)
+                write(context, place, kept, store)
                 count += len(store.entries) - len(kept)
         except ByheartError as error:
             failures.append(f"the store of experiences could not be cleared: {error}")
     return count, failures
+
+
+_FIELDS = ("id", "text", "category", "sessionId", "recordId", "timestamp", "vector")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The file as it was read: its entries, its digest, and what else stands beside them."""
+
+    entries: tuple[Experience, ...]
+    digest: str
+    more: Mapping[str, object]
+
+
+def read_store(context: Context, place: Place) -> Store:
+    """The store as it stands. Raises Unreadable for a file that is none, so that nothing of it is lost."""
+    snapshot = context.files.read(place)
+    if not snapshot.text:
+        return Store((), snapshot.digest, {"version": 1})
+    problem = "it is not a store of experiences"
+    try:
+        raw = json.loads(snapshot.text)
+        entries = raw["experiences"]
+        if not isinstance(entries, list):
+            raise TypeError(problem)
+        found = [_experience(each) for each in entries if isinstance(each, dict) and isinstance(each.get("text"), str)]
+        if len(found) < len(entries):
+            problem = "an entry in it has no text"
+            raise ValueError(problem)
+        more = {name: value for name, value in raw.items() if name != "experiences"}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise Unreadable(str(place), problem, "mend it or move it away; it is made anew from the notebooks") from None
+    return Store(tuple(found), snapshot.digest, {"version": 1, **more})
+
+
+def write(context: Context, place: Place, kept: Sequence[Experience], store: Store) -> None:
+    """Put other entries into a store. Raises Conflict where it has changed since it was read."""
+    context.files.write(place, _text(kept, store.more), store.digest)
+
+
+def _experience(raw: dict[str, object]) -> Experience:
+    def text(name: str) -> str:
+        value = raw.get(name)
+        # Half a character, which JSON can spell, is none that a file can hold.
+        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+    return Experience(
+        id=text("id"),
+        text=text("text"),
+        category=text("category") or "note",
+        session=text("sessionId"),
+        record=text("recordId"),
+        timestamp=text("timestamp"),
+        more={name: value for name, value in raw.items() if name not in _FIELDS},
+    )
+
+
+def _text(kept: Sequence[Experience], more: Mapping[str, object]) -> str:
+    """The store as a file: an entry a line, with the vectors that other programs compare."""
+    rows = []
+    for each in kept:
+        row: dict[str, object] = {
+            "id": each.id,
+            "text": each.text,
+            "category": each.category,
+            "sessionId": each.session,
+            **({"recordId": each.record} if each.record else {}),
+            "timestamp": each.timestamp,
+            **each.more,
+            "vector": [round(value, 6) for value in hashed(each.text)],
+        }
+        rows.append(_json(row))
+    head = "".join(f"{_json(name)}: {_json(value)}, " for name, value in more.items())
+    return "{" + head + '"experiences": [\n' + ",\n".join(rows) + "\n]}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -7,13 +7,12 @@ import posixpath
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 
-from byheart.domain.documents import Document
+from byheart.domain.documents import Document, Place, Root
 from byheart.domain.errors import BadSetting
 from byheart.domain.journal import ARCHIVE, moment, stamped
 from byheart.domain.ports import Snapshot
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
-from byheart.text.jsonspans import unescaped
+from byheart.text.lines import unescaped
 from byheart.text.patterns import deferred
 from byheart.workspace.context import JOURNAL, Context
 

@@ -7,13 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from byheart.domain.changes import Add, Change, Drop, Replace, Splice
-from byheart.domain.documents import Document, Problem
+from byheart.domain.documents import Add, Change, Document, Drop, Problem, Replace, Splice
 from byheart.domain.journal import DECISION, LEARNED, NOTE, USER_PREFERENCE, Origin, Sensitivity, strictest
 from byheart.domain.records import Confidence, Kind, Placed, Record
 from byheart.text import lines
-from byheart.text.fences import BOM
-from byheart.text.jsonspans import compact, fields
+from byheart.text.lines import BOM, compact, fields
 from byheart.text.patterns import deferred
 
 NAME = "journal"

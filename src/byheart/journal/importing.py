@@ -1,24 +1,25 @@
-"""Bringing many records into a journal at once: one write, in the order they were given, nothing that is there already."""
+"""Bringing records into a journal: a sentence as a record of its kind's category, or many at once, in one write, in the order they were
+given, nothing that is there already."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from byheart.domain.documents import Root
 from byheart.domain.errors import ByheartError, Conflict, Refused
 from byheart.domain.ports import Snapshot
-from byheart.domain.records import Record, Scope, Value
+from byheart.domain.records import Record, Request, Scope, Value
 from byheart.domain.reports import Imported
 from byheart.domain.results import Finding, Receipt
-from byheart.domain.roots import Root
 from byheart.domain.values import dataclass, replace
-from byheart.journal import window
-from byheart.journal.append import composed, refuse_unsafe
+from byheart.journal import compact, retention
+from byheart.journal.append import append, composed, refuse_unsafe
 from byheart.journal.files import JournalFiles, holds_secret, journal_files, parsed, read
 from byheart.journal.format import TEMPLATE, row
 from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest, uuid_of
 from byheart.workspace import foreign, ledger, tombstones
-from byheart.workspace.context import JOURNAL, Context, handle_of
+from byheart.workspace.context import JOURNAL, PROFILE, Context, handle_of, opened
 
 _ROUNDS = 12
 
@@ -144,7 +145,7 @@ def _trimmed_and_logged(
     """Keep to the window, and log the whole import as one entry; what could not be done, since the records are stored."""
     problems, trimmed, backup = [], 0, None
     try:
-        trimmed = window.trim(context, own_journal)
+        trimmed = retention.trim(context, own_journal)
     except ByheartError as error:
         problems.append(Finding(rule="window", message=f"stored, but the window could not be kept: {error}"))
     try:
@@ -188,4 +189,38 @@ def _receipt(root: Root, record: Record, action: str) -> Receipt:
         record=None if record.is_secret else record,
         handle=handle,
         remove_with=f"byheart forget {handle}",
+    )
+
+
+def noted(context: Context, scope: Scope, record: Record, request: Request, lost: tuple[str, ...]) -> Receipt:
+    """Append what is to be remembered, and say so as every other notebook does."""
+    fitted = foreign.fitted(record, JOURNAL)
+    origin = fitted.origin
+    assert origin is not None
+    raw: dict[str, object] = {
+        "category": origin.category,
+        "text": fitted.text,
+        "provenance": {"sourceChannel": "operator" if request.asked else "agent", "confidence": origin.certainty or 1},
+    }
+    done = append(context, raw, scope, asked=request.asked)
+    outcome = compact.after_append(context, scope)
+    notes = list(done.notes)
+    if done.trimmed:
+        notes.append(f"{done.trimmed} of the oldest records went to the archive")
+    if outcome is not None and outcome.ran:
+        notes.append(f"{outcome.records_compacted} old records were compacted")
+    handle = handle_of(scope, JOURNAL, done.id, fitted.text)
+    return Receipt(
+        id=done.receipt,
+        action="added",
+        scope=scope,
+        dialect=JOURNAL,
+        path=done.path,
+        record=fitted,
+        handle=handle,
+        lost=lost,
+        notes=tuple(context.scanner.redacted(each) for each in notes),
+        announce=request.asked or opened(context, context.roots[scope], PROFILE).document.settings.announce_writes,
+        remove_with=f"byheart forget {handle}",
+        undo_with=f"byheart undo {done.receipt}" if done.receipt else None,
     )

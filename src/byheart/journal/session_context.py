@@ -6,18 +6,16 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from datetime import UTC, date, datetime, timedelta
 
-from byheart.domain.documents import Document
+from byheart.domain.documents import Document, Place
 from byheart.domain.errors import ByheartError, Environment, Unnatural, Unreadable
 from byheart.domain.journal import COMPACTION, Section, Sensitivity, SessionContext
 from byheart.domain.records import Record, Scope
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
-from byheart.journal import fitting, retention
+from byheart.journal import reading, retention
 from byheart.journal.append import created
 from byheart.journal.files import JournalFiles, journal_files, local_day, parsed, read
-from byheart.journal.fitting import HEADING, PROSE, Line
 from byheart.journal.format import TEMPLATE, conceals
-from byheart.journal.reading import archived_as
+from byheart.journal.reading import HEADING, PROSE, Line, archived_as
 from byheart.text.similarity import normalised
 from byheart.text.unicode import visible
 from byheart.workspace.context import JOURNAL, Context, handle_of, is_enabled
@@ -173,7 +171,7 @@ def _users(context: Context, journals: Sequence[tuple[JournalFiles, str]], told:
     ]
     sections = []
     for own_journal, title, text in found:
-        room = int(context.journal.session_memory_cap * fitting.USER_SHARE / len(found))
+        room = int(context.journal.session_memory_cap * reading.USER_SHARE / len(found))
         lines = text.split("\n")
         while sum(len(line) + 1 for line in lines) > room and len(lines) > 1:
             lines.pop()
@@ -192,8 +190,8 @@ def _summaries(context: Context, journals: Sequence[tuple[JournalFiles, str]], t
     ]
     sections = []
     for own_journal, title, text in found:
-        room = int(context.journal.session_memory_cap * fitting.LONG_SHARE / len(found))
-        kept, missing = fitting.newest_blocks(retention.dated(text), room)
+        room = int(context.journal.session_memory_cap * reading.LONG_SHARE / len(found))
+        kept, missing = reading.newest_blocks(retention.dated(text), room)
         told.cut["lines of older summaries"] += missing
         # What is told here need not be told again from MEMORY.md; what is not, must.
         told.seen.update(normalised(line.strip().removeprefix("- ")) for line in kept.split("\n"))
@@ -215,7 +213,7 @@ def _experiences(context: Context, last_message: str, told: _Told) -> list[Secti
     except ByheartError as error:
         told.notes.append(f"no experiences: {error}")
         return []
-    room = int(context.journal.session_memory_cap * fitting.USER_SHARE)
+    room = int(context.journal.session_memory_cap * reading.USER_SHARE)
     lines = text.split("\n") if text else []
     while lines and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
@@ -301,7 +299,7 @@ def _document(context: Context, place: Place, told: _Told, ids: Set[str] = froze
     """A file taken apart; a very long one without the older lines that could not be told, but with the records of these ids."""
     try:
         whole = context.trust.own_text(place, read(context, place).text or "")
-        text, gone = fitting.thinned(whole, ids, context.journal.session_memory_cap)
+        text, gone = reading.thinned(whole, ids, context.journal.session_memory_cap)
     except (Environment, Unnatural) as error:
         told.notes.append(f"not read: {error}")
         return parsed(context, "")
@@ -351,7 +349,7 @@ def _add(
         told.seen.add(identity)
         text = _spoken(context, record, told)
         if text:
-            category = fitting.shown_category(record.origin.category) if record.origin else PROSE
+            category = reading.shown_category(record.origin.category) if record.origin else PROSE
             told.handles[visible(text).strip()] = handle_of(
                 scope, JOURNAL, record.origin.id if record.origin else None, record.text
             )
@@ -373,7 +371,7 @@ def _spoken(context: Context, record: Record, told: _Told) -> str:
         if not [line for line in lines if line.startswith("- ")] and len(lines) < 2:
             return ""
     day = f" {local_day(context, at).isoformat()}" if origin and (at := origin.at) else ""
-    return f"- [{fitting.shown_category(category)}{day}] " + " ".join(lines)
+    return f"- [{reading.shown_category(category)}{day}] " + " ".join(lines)
 
 
 def _assembled(context: Context, heads: Sequence[Section], told: _Told, cap: int) -> SessionContext:
@@ -382,27 +380,27 @@ def _assembled(context: Context, heads: Sequence[Section], told: _Told, cap: int
     ranks = {at: rank for rank, at in enumerate(ranked)}
     lines = [replace(line, rank=ranks[at]) for at, (_, line) in enumerate(told.lines)]
     labels = list(dict.fromkeys(line.section for line in lines))
-    frame = sum(len(head.label) + len(head.text) + 1 + len(fitting.JOINT) for head in heads)
-    frame += sum(len(label) + 1 + len(fitting.JOINT) for label in labels)
-    room = cap - frame - len(fitting.JOINT)
+    frame = sum(len(head.label) + len(head.text) + 1 + len(reading.JOINT) for head in heads)
+    frame += sum(len(label) + 1 + len(reading.JOINT) for label in labels)
+    room = cap - frame - len(reading.JOINT)
     # The note has to fit as well; this is the longest it can become.
     everything = Counter(line.category for line in lines) + told.thinned
     room -= len(
-        fitting.note([*_counted(everything), *_counted(told.cut), ("labelled secret", 10**6), ("unsafe", 10**6)])
+        reading.note([*_counted(everything), *_counted(told.cut), ("labelled secret", 10**6), ("unsafe", 10**6)])
     )
     newest = max(lines, key=lambda each: each.rank, default=None)
     if newest is not None and len(newest.text) > room:
         # It will be cut, so it is looked through first.
         whole = _harmless(context, [newest.text], told)[0] or "(withheld)"
         lines = [replace(each, text=whole) if each is newest else each for each in lines]
-    fitted = fitting.fitted(lines, max(0, room))
+    fitted = reading.fitted(lines, max(0, room))
     sections = [*heads, *(_section(told, label, fitted.lines[label]) for label in labels if label in fitted.lines)]
     sections = _defused(context, sections, told)
     left_out = [*_counted(fitted.left_out + told.thinned), *_counted(told.cut)]
     left_out += [(name, count) for name, count in (("labelled secret", told.secrets), ("unsafe", told.unsafe)) if count]
-    note = fitting.note(left_out)
+    note = reading.note(left_out)
     parts = [f"{each.label}\n{each.text}" for each in sections]
-    text = fitting.JOINT.join([*parts, note] if note and parts else parts)
+    text = reading.JOINT.join([*parts, note] if note and parts else parts)
     if len(text) > cap:
         text = text[: max(0, cap - 2)].rsplit("\n", 1)[0] + "\n…"
     return SessionContext(

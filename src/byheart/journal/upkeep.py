@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from byheart.domain.errors import ByheartError
-from byheart.domain.experiences import PossibleExperience
 from byheart.domain.journal import Compacted, Upkeep
+from byheart.domain.recall import PossibleExperience
 from byheart.domain.records import Scope
 from byheart.domain.values import replace
 from byheart.journal.compact import compact
 from byheart.journal.files import State, journal_files, note
-from byheart.journal.scan import integrity_scan
-from byheart.journal.upkeep_due import due
+from byheart.journal.integrity import integrity_scan
+from byheart.journal.schedule import due
 from byheart.workspace.context import Context
 
 

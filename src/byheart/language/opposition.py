@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.domain.values import dataclass
-from byheart.language import alternatives
+from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,13 +54,13 @@ def rivals(placed: Sequence[Placed], incoming: Record) -> list[tuple[Placed, str
     """The entries that a new one opposes, each with how: 'clear' or 'unclear'."""
     assert incoming.triple is not None
     # Entries that do not share a subject cannot oppose each other, and nearly none does.
-    names, made = about(incoming), alternatives.choice(incoming.text)
+    names, made = about(incoming), choice(incoming.text)
     found = []
     for each in placed:
         if each.record.triple is None:
             continue
         how = opposes(each.record.triple, incoming.triple) if names & about(each.record) else None
-        if how is None and made and (other := alternatives.choice(each.record.text)):
+        if how is None and made and (other := choice(each.record.text)):
             how = "clear" if other[0] == made[0] and other[1] != made[1] else None
         if how is not None:
             found.append((each, how))
@@ -102,7 +103,7 @@ def standing(placed: Sequence[Placed]) -> Overruled:
     for index, each in enumerate(placed):
         if each.record.triple is not None:
             book.add(index, each.record.triple, strict=each.record.kind is Kind.CONSTRAINT)
-            if (made := alternatives.choice(each.record.text)) is not None:
+            if (made := choice(each.record.text)) is not None:
                 book.choose(index, *made)
     return book.closed()
 
@@ -225,3 +226,89 @@ def _polarity(predicate: str) -> tuple[int, str]:
                 rest = predicate[len(word) + 1 :]
                 return sign, "" if rest == "use" else rest
     return 1, predicate
+
+
+# Choices that people make once: each line is one, and its parts exclude each other.
+_CHOICES = [
+    [frozenset(word for part in each.split("+") for word in content_words(part)[:1]) for each in row.split()]
+    for row in """
+    tabs spaces
+    npm pnpm yarn bun
+    pip uv poetry pipenv conda
+    single+quotes double+quotes
+    camelcase snake_case kebab-case pascalcase
+    light dark
+    vim emacs nano helix
+    bash zsh fish
+    jest vitest mocha
+    pytest unittest
+    rebase merge squash
+    postgres mysql sqlite mariadb
+    black ruff yapf
+    eslint biome
+    webpack vite rollup esbuild
+    rest graphql grpc
+    celsius fahrenheit
+    metric imperial
+    docker podman
+    make just
+    github gitlab bitbucket
+    british american
+    concise verbose detailed
+    short long
+    small large big
+    german english french spanish portuguese russian chinese japanese italian
+    oop functional
+    typescript javascript
+    """.strip().splitlines()
+]
+_OVER = re.compile(
+    r"\b(?:over|instead of|rather than|not|never|and not|, not)\s+(?P<other>[\w.+#-]+(?:\s[\w.+#-]+)?)", re.IGNORECASE
+)
+_NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
+_DENIED = frozenset(content_words("not never no don't avoid without stop hate dislike like"))
+_SIZE = re.compile(r"\b(?:\d+|one|two|three|four|five|six|eight|ten)\b", re.IGNORECASE)
+# Words that only say how it is meant.
+_PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme"))  # fmt: skip
+
+
+def exclude(first: str, second: str) -> bool:
+    """Whether two preferences are two answers to one question."""
+    one, two = _chosen(first), _chosen(second)
+    if bool(_NEGATED.search(_OVER.sub("", first))) != bool(_NEGATED.search(_OVER.sub("", second))):
+        # The same thing, wanted and not wanted.
+        return one - _PLAIN - _DENIED == two - _PLAIN - _DENIED != frozenset()
+    if _sizes(first) != _sizes(second) and _sizes(first) and _sizes(second):
+        return _SIZE.sub("", " ".join(sorted(one - _PLAIN))) == _SIZE.sub("", " ".join(sorted(two - _PLAIN)))
+    for choice in _CHOICES:
+        mine = [part for part in choice if part <= one]
+        theirs = [part for part in choice if part <= two]
+        if len(mine) == len(theirs) == 1 and mine != theirs:
+            # About the same thing: tabs in Python and spaces in YAML go together.
+            return one - mine[0] - _PLAIN == two - theirs[0] - _PLAIN
+    return _names_other(first, two) or _names_other(second, one)
+
+
+def choice(text: str) -> tuple[tuple[int, frozenset[str]], str] | None:
+    """The question that a text answers and its answer, where it makes one of the choices; None where it makes none, or says no."""
+    if _NEGATED.search(_OVER.sub("", text)):
+        return None
+    chosen = _chosen(text)
+    for number, every in enumerate(_CHOICES):
+        mine = [part for part in every if part <= chosen]
+        if len(mine) == 1:
+            return (number, chosen - mine[0] - _PLAIN), " ".join(sorted(mine[0]))
+    return None
+
+
+def _sizes(text: str) -> frozenset[str]:
+    return frozenset(each.casefold() for each in _SIZE.findall(text))
+
+
+def _chosen(text: str) -> frozenset[str]:
+    return frozenset(content_words(_OVER.sub("", text)))
+
+
+def _names_other(text: str, other: frozenset[str]) -> bool:
+    found = _OVER.search(text)
+    return bool(found) and frozenset(content_words(found["other"])) == other - _PLAIN if found else False

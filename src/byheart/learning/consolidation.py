@@ -5,29 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Conflict, Environment, Refused
-from byheart.domain.handbook import MEMORY, RAW, SKILLS, SUMMARY, Handbook
+from byheart.domain.handbook import MEMORY, RAW, SKILLS, SUMMARY, Group, Handbook, Overview, Skill, Written
 from byheart.domain.learning import CONSOLIDATE, Consolidated, Job, JobClaim, Kept, LearningQueue, LearningSettings
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import lines as indexed
-from byheart.handbook import memory, raw, skills, summary
-from byheart.handbook.checking_files import check
+from byheart.handbook import memory, raw, summary
+from byheart.handbook.checking_summary import check
 from byheart.handbook.phrases import signal_of
 from byheart.language.sentences import sentences
-from byheart.learning import editing, inbox, publish, selection
-from byheart.learning.consolidate.grouping import Maybe
-from byheart.learning.consolidate.handbook import consolidated
+from byheart.learning import publish, review, selection
+from byheart.learning.consolidate.grouping import Maybe, blocks
+from byheart.learning.consolidate.overviews import overview
+from byheart.learning.consolidate.procedures import skills
 from byheart.learning.consolidate.wishes import same
 from byheart.learning.extract.signals import FORGET
 from byheart.learning.handbook_files import HandbookFiles, notes, texts
-from byheart.learning.model.model_calls import WORDING
+from byheart.learning.model_calls import WORDING
 from byheart.learning.publish import Edition
-from byheart.recall import usage
+from byheart.recall import recall
 from byheart.workspace import ledger, tombstones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from byheart.learning.model.model_calls import Asking
+    from byheart.learning.model_calls import Asking
 
 _ROUNDS = 5
 
@@ -101,8 +102,8 @@ def _published(
             if attempt == _ROUNDS - 1 or not queue.holds(job):
                 raise
     own_handbook.context.files.prune(own_handbook.place(SKILLS))
-    inbox.refreshed(own_handbook, kept, lambda text: _is_known(text, report.preferences))
-    report.inbox = len(inbox.waiting(own_handbook))
+    review.refreshed(own_handbook, kept, lambda text: _is_known(text, report.preferences))
+    report.inbox = len(review.waiting(own_handbook))
     done = {each.written.thread.id: each.revision for each in choice.selected}
     queue.done(job, done, [each.written.thread.id for each in choice.archived])
 
@@ -126,23 +127,23 @@ def _prepared(
     report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
     report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
     handbook, wanted, wording = _made(own_handbook, choice, files, (), order.asking)
-    edition = editing.edition_of(own_handbook, wanted, files, report)
+    edition = publish.edition_of(own_handbook, wanted, files, report)
     if edition.moved:
         # Lines that lost their place become a note, and a note is something that the summary tells.
         handbook, wanted, wording = _made(own_handbook, choice, files, edition.moved, order.asking)
         report.kept_lines = report.moved_lines = 0
-        edition = editing.edition_of(own_handbook, wanted, files, report)
+        edition = publish.edition_of(own_handbook, wanted, files, report)
     report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
     report.preferences = list(handbook.overview.preferences)
     report.skills = [skill.name for skill in handbook.skills]
-    editing.add_archive(own_handbook, choice, edition)
+    publish.add_archive(own_handbook, choice, edition)
     if not order.force and not report.removed:
-        editing.refuse_loss(own_handbook, files, edition)
-    editing.add_own(own_handbook, wanted, with_uses, edition)
+        publish.refuse_loss(own_handbook, files, edition)
+    publish.add_own(own_handbook, wanted, with_uses, edition)
     if own_handbook.context.files.read(own_handbook.root.own(WORDING)).text != wording:
         edition.own[WORDING] = wording
     report.written = edition.changed
-    report.diff = editing.difference(files, edition)
+    report.diff = publish.difference(files, edition)
     return edition, choice, with_uses
 
 
@@ -186,7 +187,7 @@ def _is_known(text: str, preferences: Sequence[str]) -> bool:
 def _counted(own_handbook: HandbookFiles, every: Sequence[Kept], queue: LearningQueue) -> list[Kept]:
     """Extracts with what agents named of them, and what was recalled, counted in."""
     named = queue.citations()
-    recalled = usage.counts(own_handbook.context)
+    recalled = recall.counts(own_handbook.context)
     if not named and not recalled:
         return list(every)
     found = []
@@ -216,11 +217,11 @@ def _recalled(raw_memory: str, counts: Mapping[str, int]) -> int:
 def _handbook(
     own_handbook: HandbookFiles, choice: selection.SelectedExtracts, moved: Sequence[tuple[str, str]]
 ) -> Handbook:
-    decided = inbox.decided(own_handbook)
+    decided = review.decided(own_handbook)
     maybe = {
         each.written.thread.id: [
             Maybe(situation=told.situation, quote=told.quote, default=told.text, turn=told.turn)
-            for told in inbox.questions(own_handbook, each)
+            for told in review.questions(own_handbook, each)
             if told.id not in decided and not told.text.startswith(FORGET)
         ]
         for each in choice.selected
@@ -262,7 +263,47 @@ def _rendered(choice: selection.SelectedExtracts, handbook: Handbook) -> dict[st
     for written in every:
         found[raw.cite_of(written)] = raw.rollout_file(written)
     for skill in handbook.skills:
-        found[f"{SKILLS}/{skill.name}/SKILL.md"] = skills.rendered(skill)
+        found[f"{SKILLS}/{skill.name}/SKILL.md"] = summary.rendered_skill(skill)
         for name, text in skill.scripts:
             found[f"{SKILLS}/{skill.name}/scripts/{name}"] = text
     return found
+
+
+def consolidated(
+    every: Sequence[Written],
+    project: str,
+    *,
+    notes: Sequence[tuple[str, str]] = (),
+    maybe: Mapping[str, Sequence[Maybe]] | None = None,
+    is_forgotten: Callable[[str], bool] = lambda _: False,
+    uses: Callable[[Written], int] = lambda each: each.uses,
+) -> Handbook:
+    """The handbook of these extracts. It depends on nothing else, so that doing it again changes nothing."""
+    made = blocks(every, is_forgotten, uses, maybe or {})
+    found = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
+    groups = tuple(_pointing(group, found) for group in made.groups)
+    told = overview(replace(made, groups=groups), found, project, notes)
+    return Handbook(groups=groups, overview=_without(told, is_forgotten), skills=tuple(found))
+
+
+def _without(told: Overview, is_forgotten: Callable[[str], bool]) -> Overview:
+    """The summary without what somebody wants gone of what only it says. Its index stays: each block of the handbook has its line
+    there, and whether that is told is another matter."""
+    return replace(
+        told,
+        preferences=tuple(line for line in told.preferences if not is_forgotten(line)),
+        tips=tuple(line for line in told.tips if not is_forgotten(line)),
+    )
+
+
+def _pointing(group: Group, found: Sequence[Skill]) -> Group:
+    """A block whose tasks name the skills that came from their sessions."""
+    by_thread: dict[str, list[str]] = {}
+    for skill in found:
+        for thread in skill.threads:
+            by_thread.setdefault(thread, []).append(skill.name)
+    tasks = []
+    for task in group.tasks:
+        names = dict.fromkeys(name for source in task.sources for name in by_thread.get(source.thread, ()))
+        tasks.append(replace(task, skills=tuple(names)))
+    return replace(group, tasks=tuple(tasks))

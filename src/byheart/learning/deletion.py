@@ -6,17 +6,17 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place
 from byheart.domain.errors import Ambiguous, NothingFound
 from byheart.domain.handbook import MEMORY, RAW, ROLLOUTS, SKILLS
 from byheart.domain.records import Scope
 from byheart.domain.results import Receipt
-from byheart.domain.roots import Place
 from byheart.handbook import lines as indexed
 from byheart.handbook.memory import core_of
 from byheart.handbook.phrases import signal_of
 from byheart.language.sentences import sentences
-from byheart.learning import handbook_files, inbox, publish
-from byheart.learning.model.model_calls import WORDING
+from byheart.learning import handbook_files, publish, review
+from byheart.learning.model_calls import WORDING
 from byheart.notebooks import forget as records
 from byheart.text.similarity import content_words, normalised
 from byheart.workspace import ledger, tombstones
@@ -49,7 +49,7 @@ def clear(own: HandbookFiles, queue: LearningQueue) -> tuple[int, int]:
         kept = (
             handbook_files.STATE,
             publish.UNDER_WAY,
-            inbox.INBOX,
+            review.INBOX,
             WORDING,
             *(f"{handbook_files.BASELINE}/{name}" for name in (*handbook_files.MAIN, RAW)),
         )
@@ -106,9 +106,9 @@ def forget(
     elif target.hit is not None:
         receipt = records.forget(own.context, target.hit.id, target.hit.scope, reason)
     elif target.question is not None:
-        inbox.reject(own, target.question)
+        review.reject(own, target.question)
         told.append(target.question.quote)
-        receipt = gone(str(own.root.own(inbox.INBOX)), target.question.id, ("it is not asked about again",))
+        receipt = gone(str(own.root.own(review.INBOX)), target.question.id, ("it is not asked about again",))
     elif target.prose is not None:
         receipt = _without_prose(own, target, reason)
     elif target.is_said:

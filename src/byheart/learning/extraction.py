@@ -23,7 +23,7 @@ from byheart.domain.learning import (
 from byheart.domain.sessions import Speaker
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import raw
-from byheart.handbook.citing import citations
+from byheart.handbook.lines import citations
 from byheart.learning import selection
 from byheart.learning.extract.session import LEARNER, SessionExtract, learnt
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from byheart.domain.ports import Scanner
     from byheart.domain.sessions import Listed, Turn
-    from byheart.learning.model.model_calls import Asking
+    from byheart.learning.model_calls import Asking
     from byheart.sessions.sessions import Sessions
 
 _MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")

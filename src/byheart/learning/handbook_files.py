@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import EXTENSIONS, MEMORY, NOTES, RAW, ROLLOUTS, SKILLS, SUMMARY, Thread, Written
 from byheart.domain.learning import Kept
 from byheart.domain.records import Scope
 from byheart.domain.results import Finding
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import raw
 from byheart.text.slugs import content_digest
-from byheart.text.times import moment
+from byheart.text.timewords import moment
 from byheart.workspace.context import JOURNAL, PROFILE, RULES
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def restored(own_handbook: HandbookFiles) -> list[Kept]:
 def _kept(
     own_handbook: HandbookFiles, thread: raw.RawThread, summary: str, file: str, told: dict[str, str], *, archived: bool
 ) -> Kept:
-    from byheart.handbook.stems import STEM
+    from byheart.handbook.phrases import STEM
 
     updated = moment(thread.head.get("updated_at", ""), own_handbook.context.clock()) or own_handbook.context.clock()
     stem = STEM.match(file.removesuffix(".md"))

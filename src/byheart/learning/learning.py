@@ -7,31 +7,29 @@ from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
 from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
-from byheart.domain.roots import Place
 from byheart.domain.values import replace
 from byheart.handbook import lines as indexed
 from byheart.handbook import raw
-from byheart.learning import addresses, deletion, extraction, handbook_files, inbox, publish, selection, targets
-from byheart.learning import stats as accounts
+from byheart.learning import addresses, deletion, extraction, handbook_files, publish, review, selection, targets
 from byheart.learning.consolidation import Order, consolidate, forgotten_lines
 from byheart.learning.extract.session import LEARNER
 from byheart.learning.extract.signals import FORGET
-from byheart.learning.model.model_calls import Asking
-from byheart.learning.wanted import Wanted as Wanted
+from byheart.learning.model_calls import Asking
+from byheart.learning.selection import Wanted as Wanted
 from byheart.notebooks import forget
-from byheart.sessions import forgotten_sessions
+from byheart.sessions.sessions import bury, forgotten_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from byheart.domain.learning import Kept, LearningQueue, LearningSettings
-    from byheart.domain.models import Models
+    from byheart.domain.learning import Kept, LearningQueue, LearningSettings, Models
     from byheart.domain.records import Scope
     from byheart.domain.results import Finding, Receipt
     from byheart.learning.handbook_files import HandbookFiles
-    from byheart.learning.inbox import InboxItem
+    from byheart.learning.review import InboxItem
     from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
     from byheart.workspace.context import Context
@@ -139,7 +137,7 @@ class Learning:
                 self._queue.retry(job.kind, job.key)
 
     def _tools(self) -> extraction.Tools:
-        forgotten = forgotten_sessions.forgotten(self._context.files, self._home)
+        forgotten = forgotten_threads(self._context.files, self._home)
         return extraction.Tools(
             sessions=self._sessions,
             queue=self._queue,
@@ -285,7 +283,7 @@ class Learning:
 
     def count_briefed(self, sent: Sequence[Mapping[str, object]]) -> None:
         """Count what sessions were told as a use of where it comes from."""
-        accounts.count_briefed(self._context, Place(self._home, "state/counted.txt"), self._queue, sent)
+        review.count_briefed(self._context, Place(self._home, "state/counted.txt"), self._queue, sent)
 
     def _note_use(self, own: HandbookFiles, address: str) -> None:
         stem = address.rpartition("/")[2].removesuffix(".md")
@@ -298,7 +296,7 @@ class Learning:
         where = folder or self.handbook(project).folder
         if folder is None:
             self._finished(self.handbook(project))
-        return accounts.findings(self._context, where)
+        return review.findings(self._context, where)
 
     def _finished(self, own: HandbookFiles) -> None:
         """Finish what a killed run had begun to write."""
@@ -308,7 +306,7 @@ class Learning:
 
     def stats(self, project: str | None = None) -> dict[str, object]:
         """What memory holds of a project, and what waits."""
-        return accounts.stats(self.handbook(project), self._queue)
+        return review.stats(self.handbook(project), self._queue)
 
     def diagnose(self, project: str | None = None) -> list[tuple[str, str]]:
         """How learning stands for a project, in words: what would stop it, and what to do."""
@@ -340,19 +338,19 @@ class Learning:
 
     def inbox(self, project: str | None = None) -> Sequence[InboxItem]:
         """What waits for a decision."""
-        return inbox.waiting(self.handbook(project))
+        return review.waiting(self.handbook(project))
 
     def every_inbox(self) -> Sequence[InboxItem]:
         """What waits for a decision in any project."""
-        return [each for project in self._queue.projects() for each in inbox.waiting(self._handbook_files(project))]
+        return [each for project in self._queue.projects() for each in review.waiting(self._handbook_files(project))]
 
     def accept(self, name: str, text: str | None = None, project: str | None = None) -> Receipt:
         """Store one of them as a record."""
         own = self.handbook(project)
-        question = inbox.named(own, name)
+        question = review.named(own, name)
         if text is None and question.text.startswith(FORGET):
             return self._forgotten_as_asked(own, question)
-        return inbox.accept(own, question, text)
+        return review.accept(own, question, text)
 
     def _forgotten_as_asked(self, own: HandbookFiles, question: InboxItem) -> Receipt:
         hit, is_learnt = deletion.meant(own, question.text.removeprefix(FORGET))
@@ -362,14 +360,14 @@ class Learning:
             receipt = deletion.gone(hit.path, hit.id, (), line=hit.line)
         else:
             receipt = forget.forget(own.context, hit.id, hit.scope, "asked for in a session")
-        inbox.settled(own, question)
+        review.settled(own, question)
         return receipt
 
     def reject(self, name: str, project: str | None = None) -> InboxItem:
         """Never learn one of them."""
         own = self.handbook(project)
-        question = inbox.named(own, name)
-        inbox.reject(own, question)
+        question = review.named(own, name)
+        review.reject(own, question)
         return question
 
     def jobs(self, project: str | None = None) -> list[JobView]:
@@ -447,7 +445,7 @@ class Learning:
                 f"{name!r} fits {len(found)} sessions; name one: {', '.join(thread.id for thread, _ in found[:5])}"
             )
         thread, kept = found[0]
-        forgotten_sessions.bury(self._context.files, self._home, thread.id, thread.path)
+        bury(self._context.files, self._home, thread.id, thread.path)
         self._queue.remove([thread.id])
         with self._queue.working():
             self._consolidated(thread.project, [(thread.id, raw.file_of(kept.written))])

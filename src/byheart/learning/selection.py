@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 
     from byheart.domain.sessions import Listed
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a run is to do: by itself or for somebody who asked, for which projects, and whether only to show it."""
+
+    is_automatic: bool = False
+    projects: tuple[str, ...] = ()
+    most: int | None = None
+    dry: bool = False
+    forgets_gone: bool = False
+    # Only extract, as one of several that do; whoever started it does the rest.
+    is_hand: bool = False
+    # Sessions that their agent said have ended, by id or by file: nobody need wait to see whether they go on.
+    ended: frozenset[str] = frozenset()
+
+
 _UNIQUE = re.compile(r"(?=[0-9A-Za-z]*[0-9])(?=[0-9A-Za-z]*[A-Za-z])[0-9A-Za-z]{12,}")
 # Agents clear up when they are started, so a transcript may be a little older or younger than it should be.
 _MARGIN = timedelta(days=2)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.errors import Ambiguous, BadInput, ByheartError, NothingFound
 from byheart.domain.values import dataclass
 from byheart.handbook import lines as indexed
-from byheart.learning import inbox
+from byheart.learning import review
 from byheart.text.similarity import normalised
 from byheart.workspace import ranking
 from byheart.workspace.context import NOTEBOOKS, every, find_one, hits
@@ -21,12 +21,12 @@ from byheart.workspace.context import NOTEBOOKS, every, find_one, hits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from byheart.domain.documents import Root
     from byheart.domain.records import Scope
     from byheart.domain.results import Hit
-    from byheart.domain.roots import Root
     from byheart.journal.purge import ProseLine
     from byheart.learning.handbook_files import HandbookFiles
-    from byheart.learning.inbox import InboxItem
+    from byheart.learning.review import InboxItem
     from byheart.sessions.sessions import Sessions
 
     # Every line that a brief could show now, with its address.
@@ -195,7 +195,7 @@ def _prose(own: HandbookFiles, name: str, scope: Scope | None) -> ForgetTarget |
 
 def _question(own: HandbookFiles, name: str) -> ForgetTarget | None:
     wanted = normalised(name)
-    for each in inbox.waiting(own):
+    for each in review.waiting(own):
         if name == each.id or (wanted and wanted in (normalised(each.text), normalised(each.quote))):
             return ForgetTarget(text=each.text, where="inbox", question=each)
     return None

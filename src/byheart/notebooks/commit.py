@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice, spliced
-from byheart.domain.documents import Document
+from byheart.domain.documents import Add, Change, Document, Drop, Place, Replace, Root, Setting, Splice, spliced
 from byheart.domain.errors import ByheartError, Conflict, Unnatural, Unwritable
 from byheart.domain.ports import Dialect, Snapshot
 from byheart.domain.records import Record
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass
 from byheart.notebooks.merge import Decision
-from byheart.text.jsonspans import unescaped
+from byheart.text.lines import unescaped
 from byheart.text.slugs import content_digest
 from byheart.workspace import ledger
 from byheart.workspace.context import Context, vouched

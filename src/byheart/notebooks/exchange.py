@@ -6,15 +6,12 @@ import json
 from collections.abc import Sequence
 from datetime import date
 
-from byheart.domain.changes import Add, spliced
-from byheart.domain.documents import Settings
+from byheart.domain.documents import Add, Place, Settings, spliced
 from byheart.domain.errors import BadInput, ByheartError, NothingFound, Refused
 from byheart.domain.ports import Dialect
-from byheart.domain.records import Confidence, Record, Scope, Signal, leaves
+from byheart.domain.records import Confidence, Record, Request, Scope, Signal, leaves
 from byheart.domain.reports import Conversion, Imported
-from byheart.domain.requests import Request
 from byheart.domain.results import Finding
-from byheart.domain.roots import Place
 from byheart.domain.values import replace
 from byheart.journal.importing import import_records
 from byheart.notebooks.remember import forgotten_on, lost, remember

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from byheart.domain.changes import Drop
-from byheart.domain.documents import Document
+from byheart.domain.documents import Document, Drop, Root
 from byheart.domain.errors import ByheartError, NothingFound, Unreadable, Unsafe
 from byheart.domain.records import Placed, Record, Scope, leaves, spoken
 from byheart.domain.results import Hit, Receipt
-from byheart.domain.roots import Root
 from byheart.language import wording
 from byheart.notebooks.commit import commit
 from byheart.notebooks.merge import Decision

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from byheart.domain.changes import Change, Drop, Replace, Setting, Splice, spliced
-from byheart.domain.documents import Document
+from byheart.domain.documents import Change, Document, Drop, Replace, Root, Setting, Splice, spliced
 from byheart.domain.errors import Conflict, NothingFound, NotUndoable
 from byheart.domain.records import Placed, Record, Scope
 from byheart.domain.reports import LogEntry
 from byheart.domain.results import Receipt
-from byheart.domain.roots import Root
 from byheart.notebooks.commit import as_meant, verify, vouch
 from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest
@@ -81,7 +79,7 @@ def _followed(context: Context, root: Root, entry: StoredChange) -> list[str]:
     """What is taken back from MEMORY.md is taken back beside it: a record from the daily logs, or the next session would be
     told it all the same; a summary from LONGMEMORY.md. What could not be done."""
     if entry.action == "compacted":
-        from byheart.journal.recovery import forget_run
+        from byheart.journal.purge import forget_run
 
         return forget_run(context, root, entry)
     from byheart.journal.purge import relog, unlog

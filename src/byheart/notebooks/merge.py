@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from byheart.domain.changes import Add, Change, Replace
+from byheart.domain.documents import Add, Change, Replace
 from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kind, Placed, Record, Signal, spoken
 from byheart.domain.values import dataclass, replace
-from byheart.language import alternatives, opposition
+from byheart.language import opposition
 from byheart.text.similarity import normalised
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def into_profile(
     """Merge by key: equal values reinforce, different ones are settled by confidence."""
     rivals = [each for each in document.placed if each.record.key is not None and each.record.key == incoming.key]
     if not rivals:
-        instead = [each for each in document.placed if alternatives.exclude(each.record.text, incoming.text)]
+        instead = [each for each in document.placed if opposition.exclude(each.record.text, incoming.text)]
         strong = (incoming.confidence or Confidence.MEDIUM).rank
         if instead and strong >= (instead[-1].record.confidence or Confidence.MEDIUM).rank and not copied:
             fresh = labelled(replace(incoming, added=incoming.added or today))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byheart.domain.errors import Environment, Unnatural
-from byheart.domain.records import Kind, Record, Scope, leaves
+from byheart.domain.records import Confidence, Kind, Placed, Record, Scope, leaves
 from byheart.domain.results import Finding, Hit, Listing, ProfileView
 from byheart.domain.values import dataclass, replace
 from byheart.journal.format import conceals
 from byheart.language import opposition
-from byheart.notebooks import profile_lines
-from byheart.text.jsonspans import unescaped
+from byheart.text.lines import unescaped
 from byheart.workspace import ranking
 from byheart.workspace.context import (
     JOURNAL,
@@ -130,7 +129,7 @@ def profile(context: Context, scopes: Sequence[Scope], *, activates: bool = True
     documents = [each for each in documents if each.document.settings.enabled]
     own = [hit for each in documents for hit in hits(each) if not hit.is_repositorys]
     candidates, unfit = _fit(context, own)
-    bullets, left_out = profile_lines.active_profile(candidates, context.limits.profile_bullets)
+    bullets, left_out = active_profile(candidates, context.limits.profile_bullets)
     return ProfileView(
         enabled=True,
         bullets=tuple(bullets),
@@ -195,11 +194,11 @@ def rules(context: Context, scopes: Sequence[Scope]) -> Listing:
     ranked = []
     for order, each in enumerate(documents):
         by_line = {hit.line: hit for hit in hits(each)}
-        for placed in profile_lines.standing_rules(each.own):
+        for placed in standing_rules(each.own):
             kind, weight, line = ranking.rule_order(placed)
             ranked.append(((kind, weight, order, line), by_line[placed.line]))
     ranked.sort(key=lambda pair: pair[0])
-    most = max(profile_lines.LEAST_RULES, min(profile_lines.MOST_RULES, context.limits.rules_shown))
+    most = max(LEAST_RULES, min(MOST_RULES, context.limits.rules_shown))
     waiting = [hit for _, hit in ranked if not hit.record.needs_confirmation]
     chosen, unfit = _fit(context, waiting[:most])
     if unfit:
@@ -220,3 +219,48 @@ def of_repository(context: Context, most: int) -> list[Hit]:
 
 
 __all__ = ["Page", "listing", "of_repository", "profile", "rules", "show", "show_one"]
+
+
+LEAST_RULES, MOST_RULES = 3, 7
+MOST_BULLETS = 15
+
+
+def active_profile(hits: Sequence[Hit], most: int) -> tuple[list[Hit], list[tuple[str, str]]]:
+    """At most `most` entries that may be applied, and for each one left out, why.
+
+    Hits come with the project's own before the global ones; of one key the project's own, and in a file the later, counts.
+    """
+    chosen: dict[str, Hit] = {}
+    left_out: list[tuple[str, str]] = []
+    for hit in hits:
+        name = hit.record.key or hit.id
+        rival = chosen.get(name)
+        if hit.record.needs_confirmation:
+            left_out.append((name, "it waits for confirmation"))
+        elif not hit.record.text.strip():
+            left_out.append((name, "it has no value"))
+        elif rival is None:
+            chosen[name] = hit
+        elif rival.scope == hit.scope:
+            chosen[name] = hit
+            left_out.append((name, "a later entry has the same key"))
+        else:
+            left_out.append((name, "the project's own entry counts"))
+    most = min(most, MOST_BULLETS)
+    ordered = sorted(chosen.values(), key=_profile_order)
+    left_out += [(hit.record.key or hit.id, f"only {most} entries are shown") for hit in ordered[most:]]
+    return ordered[:most], left_out
+
+
+def _profile_order(hit: Hit) -> tuple[int, int, int, str]:
+    record = hit.record
+    confidence = (record.confidence or Confidence.MEDIUM).rank
+    age = -(record.added.toordinal() if record.added else 0)
+    return (record.kind is Kind.LESSON, -confidence, age, record.key or "")
+
+
+def standing_rules(placed: Sequence[Placed]) -> list[Placed]:
+    """The entries that no other overrules, best first."""
+    overruled = opposition.standing(placed).overruled
+    standing = [each for index, each in enumerate(placed) if index not in overruled]
+    return sorted(standing, key=ranking.rule_order)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from byheart.domain.changes import Setting
-from byheart.domain.documents import Deletion, Document
+from byheart.domain.documents import Deletion, Document, Root, Setting
 from byheart.domain.errors import NothingFound, Refused, Unwanted
 from byheart.domain.ports import Dialect
-from byheart.domain.records import Kind, Record, Scope, spoken
+from byheart.domain.records import Kind, Record, Request, Scope, spoken
 from byheart.domain.reports import Verdict
-from byheart.domain.requests import Request
 from byheart.domain.results import Receipt
-from byheart.domain.roots import Root
 from byheart.domain.values import replace
-from byheart.notebooks import capture, merge
+from byheart.notebooks import merge
 from byheart.notebooks.commit import Committed, commit
 from byheart.notebooks.merge import Decision
-from byheart.notebooks.request import prepared
+from byheart.notebooks.request import judge, prepared
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import (
     JOURNAL,
@@ -42,7 +39,7 @@ def remember(context: Context, request: Request) -> Receipt:
     if not request.asked:
         candidate = _captured(context, root, candidate, request)
     if name == JOURNAL:
-        from byheart.journal.remember import noted
+        from byheart.journal.importing import noted
 
         return noted(context, scope, candidate, request, lost(context.dialects[name].keeps, candidate, request.given))
     dialect = context.dialects[name]
@@ -107,7 +104,7 @@ def verdict_of(context: Context, candidate: Record, request: Request) -> Verdict
     text = request.text or candidate.text
     findings = context.scanner.findings(text)
     lesson = candidate.kind is Kind.LESSON
-    return capture.judge(text, request.signal, findings, lesson=lesson, most=context.limits.record_characters)
+    return judge(text, request.signal, findings, lesson=lesson, most=context.limits.record_characters)
 
 
 def _refuse_forgotten(context: Context, document: Document, candidate: Record, key: str | None) -> None:

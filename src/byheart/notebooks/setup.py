@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from byheart.domain.documents import Document
+from byheart.domain.documents import Document, Place, Root
 from byheart.domain.errors import Refused
 from byheart.domain.records import Record, Scope
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import dataclass, replace
 from byheart.journal.append import created
 from byheart.journal.files import journal_files

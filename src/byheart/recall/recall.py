@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from byheart.domain.errors import Busy, Environment, Unnatural, Unwanted
+from byheart.domain.errors import Busy, ByheartError, Environment, Unnatural, Unwanted
 from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
-from byheart.recall import sync, usage
-from byheart.search import rank_records
+from byheart.recall import sync
+from byheart.search import order
 from byheart.search.models import embedded
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
@@ -18,6 +19,7 @@ from byheart.workspace.context import JOURNAL, REPOSITORYS, Context
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.domain.documents import Place
     from byheart.domain.ports import RecordIndex
     from byheart.domain.recall import Meaning, Question
 
@@ -48,7 +50,7 @@ def recall(context: Context, query: str, scopes: Sequence[Scope], most: int, *, 
     found = search_tools.answers.get(key, lambda: _answer(context, index, query, pages, most, deep=deep), _size)
     search_tools.asked()
     if found.is_sure:
-        usage.note(context, [hit.id for hit in found.hits])
+        note(context, [hit.id for hit in found.hits])
     return replace(found, problems=tuple(problems))
 
 
@@ -105,12 +107,12 @@ def _found(
     days = [(each.first.toordinal(), each.last.toordinal()) for each in time.spells]
     candidates = index.recollected(asked, pages, meaning, days)
     scale = meaning.scale if meaning else None
-    verdict = rank_records.judged(asked, time, candidates, today, scale, usage.counts(context), most)
+    verdict = order.judged_records(asked, time, candidates, today, scale, counts(context), most)
     found = verdict.found
     if deep and found and recall_models.reranker is not None:
         first = found[:_READ_CLOSELY]
         read = recall_models.reranker.scores(query, [each.candidate.text for each in first])
-        found = rank_records.reranked(found, read, _DEEP_SHARE)
+        found = order.reranked_records(found, read, _DEEP_SHARE)
     items = index.items([each.candidate.row for each in found[:most]])
     hits = [
         Hit(
@@ -134,3 +136,39 @@ def _found(
         is_sure=verdict.is_sure,
         missing=recall_models.missing,
     )
+
+
+# Of an answer the first; what stands further down may be there by chance, and must not climb by that.
+_COUNTED = 1
+_LARGEST = 60_000
+
+
+def _place(context: Context) -> Place:
+    return context.roots[Scope.GLOBAL].own("uses.txt")
+
+
+def counts(context: Context) -> Counter[str]:
+    """How often each record was the first of an answer, by its handle; nothing where that cannot be told."""
+    try:
+        text = context.files.read(_place(context)).text or ""
+    except ByheartError:
+        return Counter()
+    return Counter(line[11:] for line in text.splitlines() if len(line) > 11)
+
+
+def note(context: Context, handles: Sequence[str]) -> None:
+    """Somebody got this answer. While memory is switched off nothing is noted, and what cannot be written is left."""
+    if not context.limits.enabled or not handles:
+        return
+    day = context.clock().date().isoformat()
+    place = _place(context)
+    try:
+        context.files.append(place, "".join(f"{day} {each}\n" for each in handles[:_COUNTED]), None)
+        if (context.files.size(place) or 0) > _LARGEST:
+            with context.files.locked(context.roots[Scope.GLOBAL]):
+                old = context.files.read(place)
+                lines = (old.text or "").splitlines(keepends=True)
+                context.files.write(place, "".join(lines[len(lines) // 2 :]), old.digest)
+    except ByheartError:
+        # An answer that was given must not fail for its note.
+        return

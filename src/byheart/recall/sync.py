@@ -6,12 +6,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from byheart.domain import journal as journal_words
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError, Unnatural, Unreadable
 from byheart.domain.ports import Extent
 from byheart.domain.recall import Item
 from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field, replace
 from byheart.search.models import embedded
 from byheart.text.questions import humps

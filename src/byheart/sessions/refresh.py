@@ -13,8 +13,11 @@ from byheart.domain.ports import IndexBatch, Scanner, SessionIndex
 from byheart.domain.sessions import (
     Answered,
     Began,
+    CommandFact,
+    ErrorFact,
     Found,
     Refreshed,
+    Remark,
     Restood,
     Said,
     Session,
@@ -27,12 +30,11 @@ from byheart.domain.sessions import (
     Turn,
 )
 from byheart.domain.values import dataclass, replace
-from byheart.domain.work import CommandFact, ErrorFact, Remark
-from byheart.language import remarks
+from byheart.language import lasting
 from byheart.sessions.clipping import Span, Window, clipped, named, windows
 from byheart.sessions.facts import commands as lines_of
+from byheart.sessions.facts import errors
 from byheart.sessions.facts import errors as troubles
-from byheart.sessions.facts import fixes
 from byheart.text.slugs import short_digest
 
 # Turns wait for their results this long, so that nearly none is written twice.
@@ -240,7 +242,7 @@ class _Recorder:
 
     def _settle(self) -> None:
         if self._is_open:
-            self._batch.fixes(fixes.pairs_of(self._batch.steps()))
+            self._batch.fixes(errors.pairs_of(self._batch.steps()))
             self._batch.counted()
 
     def _answered(self, event: Answered) -> None:
@@ -289,7 +291,7 @@ class _Recorder:
                 facts.add(row, turn)
                 self._worked = True
             elif turn.is_own_words:
-                kind = remarks.of_words(turn.text, follows_work=self._worked)
+                kind = lasting.of_words(turn.text, follows_work=self._worked)
                 if kind:
                     facts.remarks.append(Remark(row, kind, turn.text[:2000]))
                 self._worked = False
@@ -329,7 +331,7 @@ class _Facts:
 
 
 def _about(row: int, output: str | None) -> list[Remark]:
-    found = remarks.of_result(output) if output else None
+    found = lasting.of_result(output) if output else None
     return [Remark(row, found[0], found[1][:2000])] if found else []
 
 
@@ -350,7 +352,7 @@ def _work(
 
 def _errors(row: int, form: str, output: str) -> list[ErrorFact]:
     """The lines that say what went wrong; the last word of a command that says it in no known way."""
-    if remarks.of_result(output):
+    if lasting.of_result(output):
         # Somebody said no: that is no error.
         return []
     found = troubles.errors_in(output)

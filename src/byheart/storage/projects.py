@@ -7,7 +7,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from byheart.domain.roots import Project
+from byheart.domain.documents import Project
 from byheart.storage.project_root import MARKER as MARKER
 from byheart.storage.project_root import top_of
 from byheart.text.patterns import deferred

@@ -1,9 +1,10 @@
-"""The time that a question speaks of: "last week", "in March", "two months ago", "before 5 June". A hint, never a filter."""
+"""Points in time: as people type them, and as a question speaks of them ("last week", "in March", "before 5 June"), which is a hint,
+never a filter."""
 
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from byheart.domain.values import dataclass
 from byheart.text.patterns import deferred
@@ -196,3 +197,25 @@ def _bounded(before: str, first: date, last: date, slack: int) -> list[Spell]:
 
 def _before(day: date, days: int) -> date:
     return date.fromordinal(max(1, day.toordinal() - days))
+
+
+_SPAN_AGO = re.compile(r"(\d{1,5})\s*(h|d|w|y|hours?|days?|weeks?|months?|years?)(?:\s+ago)?", re.IGNORECASE)
+_HOURS = {"h": 1, "d": 24, "w": 168, "m": 730, "y": 8766}
+
+
+def moment(text: str, now: datetime) -> datetime | None:
+    """A date, a date with a time, `today`, `yesterday`, or how long ago (`36h`, `7d`, `2 weeks`); None for anything else.
+    What has no zone is meant in the machine's own."""
+    typed = text.strip().casefold()
+    local = now.astimezone()
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    if typed in ("today", "yesterday"):
+        return midnight if typed == "today" else midnight - timedelta(days=1)
+    ago = _SPAN_AGO.fullmatch(typed)
+    try:
+        if ago:
+            return now - timedelta(hours=int(ago.group(1)) * _HOURS[ago.group(2)[0]])
+        found = datetime.fromisoformat(text.strip())
+        return found if found.tzinfo else found.astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -18,16 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from byheart.domain.documents import Document
+    from byheart.domain.documents import Document, Place, Project, Root
     from byheart.domain.journal import JournalSettings, SessionContext
-    from byheart.domain.limits import Limits
     from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
     from byheart.domain.records import Placed
     from byheart.domain.results import Listing
-    from byheart.domain.roots import Place, Project, Root
-    from byheart.search.cache import Cache
-    from byheart.search.models import RecallModels
+    from byheart.search.models import Cache, RecallModels
     from byheart.workspace.trust import Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds a user can lower; the field comments in defaults.toml say what each is for."""
+
+    enabled: bool = True
+    profile_bullets: int = 15
+    rules_shown: int = 7
+    recall_results: int = 10
+    record_characters: int = 600
+    file_bytes: int = 16_000_000
+    log_entries: int = 2_000
+    stale_days: int = 120
+    lock_seconds: float = 20.0
+
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"
 NOTEBOOKS = (PROFILE, RULES, JOURNAL)

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import TypedDict
 
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import NotUndoable
 from byheart.domain.journal import Origin, Sensitivity
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, leaves
 from byheart.domain.reports import LogEntry
-from byheart.domain.roots import Place, Root
 from byheart.domain.values import asdict, dataclass, fields
-from byheart.text.jsonspans import unescaped
+from byheart.text.lines import unescaped
 from byheart.text.similarity import normalised
 from byheart.workspace.context import JOURNAL, Context
 from byheart.workspace.tombstones import Tombstone

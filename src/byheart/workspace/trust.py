@@ -11,8 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError, Conflict
-from byheart.domain.roots import Place
 from byheart.workspace import tombstones
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from byheart.storage.cards import card_store
+from byheart.storage import cards
 from byheart.testing import Bench
 from tests.brief.kit import context, hook, raw_hook
 from tests.conftest import Cli
@@ -107,11 +107,11 @@ def test_person_edits_a_file_and_the_next_session_knows(told: Bench) -> None:
 
 def test_only_what_is_stale_is_made_anew(told: Bench, cli: Cli) -> None:
     hook(told, "session-start")
-    card = card_store.read(told.home, os.path.realpath(told.project))
+    card = cards.read(told.home, os.path.realpath(told.project))
     assert card is not None
     for section in card["sections"]:
         section["title"] = f"kept {section['name']}"
-    card_store.write(told.home, card)
+    cards.write(told.home, card)
     path = next(Path(told.home).glob("projects/*/memories.ndjson"))
     path.write_text(path.read_text().replace("it is heavy", "it is expensive"))
     text = context(hook(told, "session-start")[1])
@@ -126,7 +126,7 @@ def test_large_notebook_that_changed_is_told_as_it_was_and_made_ready_beside(ben
     hook(bench, "session-start")
     # The first one had to be made while the session waited; from now on there is one to fall back on.
     deadline = time.monotonic() + 60
-    while card_store.read(bench.home, os.path.realpath(bench.project)) is None and time.monotonic() < deadline:
+    while cards.read(bench.home, os.path.realpath(bench.project)) is None and time.monotonic() < deadline:
         time.sleep(0.2)
     with path.open("a") as stream:
         stream.write('{"k":"constraint","t":["never","eat","chalk"],"w":9,"n":"Never eat chalk."}\n')
@@ -149,13 +149,13 @@ def test_broken_memory_is_one_line_and_exit_zero(told: Bench) -> None:
 
 def test_broken_card_is_made_anew(told: Bench) -> None:
     hook(told, "session-start")
-    path = card_store.path_of(told.home, os.path.realpath(told.project))
+    path = cards.path_of(told.home, os.path.realpath(told.project))
     for broken in (
         "",
         "{",
         "[]",
         '{"version": 99}',
-        json.dumps({"version": card_store.VERSION, "folder": "/elsewhere"}),
+        json.dumps({"version": cards.VERSION, "folder": "/elsewhere"}),
     ):
         Path(path).write_text(broken)
         assert "pnpm" in context(hook(told, "session-start")[1]), broken
@@ -163,7 +163,7 @@ def test_broken_card_is_made_anew(told: Bench) -> None:
 
 def test_card_behind_a_link_is_not_read(told: Bench, tmp_path: Path) -> None:
     hook(told, "session-start")
-    path = Path(card_store.path_of(told.home, os.path.realpath(told.project)))
+    path = Path(cards.path_of(told.home, os.path.realpath(told.project)))
     planted = tmp_path / "planted.json"
     card = json.loads(path.read_text())
     card["head"][0] = "PLANTED"
@@ -203,7 +203,7 @@ def test_hook_of_a_model_that_byheart_asked_does_nothing(told: Bench) -> None:
     given = json.dumps({"cwd": told.project, "session_id": "s"})
     assert raw_hook(told, given, "session-start", "--client", "claude-code", BYHEART_CHILD="1") == (0, "", "")
     assert raw_hook(told, given, "session-end", "--client", "claude-code", BYHEART_CHILD="1") == (0, "", "")
-    assert not card_store.has_notes(told.home)
+    assert not cards.has_notes(told.home)
 
 
 def test_settings_of_the_environment_hold_for_the_hook(told: Bench) -> None:
@@ -234,7 +234,7 @@ def test_session_start_imports_only_what_it_must(told: Bench) -> None:
     assert own == {
         "byheart", "byheart.__main__", "byheart.interfaces", "byheart.interfaces.hooks", "byheart.interfaces.hooks.hook",
         "byheart.agents", "byheart.agents.register", "byheart.storage", "byheart.storage.project_root", "byheart.storage.cards",
-        "byheart.storage.cards.card_store", "byheart.brief", "byheart.brief.fit",
+        "byheart.brief", "byheart.brief.fit",
     }  # fmt: skip
     assert loaded - own <= ALLOWED, sorted(loaded - own - ALLOWED)
     assert not {name for name in loaded if "sqlite" in name}
@@ -320,7 +320,7 @@ def test_tool_hook_tells_what_is_known_of_a_file_or_command(bench: Bench, cli: C
 def test_end_of_a_session_is_noted_in_one_line(bench: Bench, event: str) -> None:
     code, out, err = hook(bench, event, session_id="s-7", transcript_path="/x/y.jsonl", hook_event_name="SessionEnd")
     assert (code, out, err) == (0, "", "")
-    notes = card_store.take_notes(bench.home)
+    notes = cards.take_notes(bench.home)
     assert [(note["event"], note["session"], note["path"]) for note in notes] == [(event, "s-7", "/x/y.jsonl")]
 
 
@@ -338,7 +338,7 @@ def test_many_hooks_at_once_lose_no_note(bench: Bench) -> None:
     for each in running:
         each.communicate(given, timeout=60)
     assert [each.returncode for each in running] == [0] * 12
-    assert len(card_store.take_notes(bench.home)) == 12
+    assert len(cards.take_notes(bench.home)) == 12
 
 
 def test_fence_of_the_brief_is_stripped_from_transcripts(told: Bench) -> None:
@@ -379,15 +379,15 @@ def test_two_hooks_of_one_start_tell_it_once(told: Bench) -> None:
 
 def test_brief_is_told_where_nothing_can_be_kept(told: Bench) -> None:
     Path(told.home, "state", "sent", "claude-code~s1.json").mkdir(parents=True)
-    Path(card_store.path_of(told.home, os.path.realpath(told.project))).mkdir(parents=True)
+    Path(cards.path_of(told.home, os.path.realpath(told.project))).mkdir(parents=True)
     assert "pnpm" in context(hook(told, "session-start")[1])
     assert not list(Path(told.home, "state").rglob("*.tmp"))
 
 
 def test_card_of_another_shape_is_made_anew(told: Bench) -> None:
     hook(told, "session-start")
-    path = Path(card_store.path_of(told.home, os.path.realpath(told.project)))
-    path.write_text(json.dumps({"version": card_store.VERSION, "folder": os.path.realpath(told.project)}))
+    path = Path(cards.path_of(told.home, os.path.realpath(told.project)))
+    path.write_text(json.dumps({"version": cards.VERSION, "folder": os.path.realpath(told.project)}))
     assert "pnpm" in context(hook(told, "session-start")[1])
     assert len(path.read_text()) > 500
 
@@ -432,6 +432,6 @@ def test_time_that_a_hook_has_is_a_setting(bench: Bench, cli: Cli) -> None:
     cli("remember", "I prefer pnpm")
     Path(bench.home, "config.toml").write_text("[brief]\nseconds = 7.5\n")
     raw_hook(bench, "{}", "session-start", "--client", "claude-code", BYHEART_HOOK_SECONDS="")
-    card = card_store.read(bench.home, os.path.realpath(bench.project))
+    card = cards.read(bench.home, os.path.realpath(bench.project))
     assert _seconds(card, {}) == 7.5 and _seconds(None, {}) == 2.0
     assert _seconds(card, {"BYHEART_HOOK_SECONDS": "3"}) == 3.0

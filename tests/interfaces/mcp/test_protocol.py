@@ -211,7 +211,7 @@ def test_http_turns_strangers_away(bench: Bench) -> None:
 
 
 def test_folder_of_notes_by_its_six_commands(bench: Bench) -> None:
-    from byheart.app.memory_folder import memory_folder
+    from byheart.app.notes_folder import memory_folder
     from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused, Unsafe
 
     notes = memory_folder(bench.project, bench.environment)
@@ -249,7 +249,7 @@ def test_folder_of_notes_by_its_six_commands(bench: Bench) -> None:
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/memories/../x", "/memories/..", "memories/x", "/memories/%2e%2e/x", "/memories/.git/x", "/memoriesx", "/memories/a\x00b", "/memories/a\\..\\b", "/memories/" + "d/" * 9 + "x", "//memories/x", ""])  # fmt: skip
 def test_path_outside_the_folder_of_notes(bench: Bench, path: str) -> None:
-    from byheart.app.memory_folder import memory_folder
+    from byheart.app.notes_folder import memory_folder
     from byheart.domain.errors import ByheartError
 
     notes = memory_folder(bench.project, bench.environment)
@@ -258,7 +258,7 @@ def test_path_outside_the_folder_of_notes(bench: Bench, path: str) -> None:
 
 
 def test_link_in_the_folder_of_notes_is_not_followed(bench: Bench, tmp_path: Path) -> None:
-    from byheart.app.memory_folder import memory_folder
+    from byheart.app.notes_folder import memory_folder
     from byheart.domain.errors import ByheartError
 
     notes = memory_folder(bench.project, bench.environment)
@@ -278,7 +278,7 @@ def test_link_in_the_folder_of_notes_is_not_followed(bench: Bench, tmp_path: Pat
 
 
 def test_secret_is_neither_a_name_nor_shown(bench: Bench) -> None:
-    from byheart.app.memory_folder import memory_folder
+    from byheart.app.notes_folder import memory_folder
     from byheart.domain.errors import ByheartError
 
     token = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"

@@ -18,14 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.domain.recall import NoModel
-from byheart.storage.embedders import onnxfile
-from byheart.storage.embedders.builtin import BuiltinEmbedder, BuiltinReranker
-from byheart.storage.embedders.endpoint import EndpointEmbedder
-from byheart.storage.embedders.hashed import HashedEmbedder
-from byheart.storage.embedders.registry import ModelChoice, embedder
+from byheart.storage.embedders import bert
+from byheart.storage.embedders.local import BuiltinEmbedder, BuiltinReranker, StaticEmbedder, installed, loaded
+from byheart.storage.embedders.registry import EndpointEmbedder, HashedEmbedder, ModelChoice, embedder
 from byheart.storage.embedders.shipped import EMBEDDER, source
-from byheart.storage.embedders.static import StaticEmbedder
-from byheart.storage.embedders.weights import installed, loaded
 
 
 def cosine(one: bytes, other: bytes) -> float:
@@ -89,8 +85,8 @@ def test_without_the_wheel_it_is_said_what_to_do(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_file_makes_the_reader_of_models_fail(raw: bytes) -> None:
     try:
-        onnxfile.read(raw)
-    except onnxfile.NotAModel:
+        bert.read(raw)
+    except bert.NotAModel:
         return
 
 

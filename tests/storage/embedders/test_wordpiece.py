@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byheart.storage.embedders.wordpiece import WordPiece
+from byheart.storage.embedders.bert import WordPiece
 
 WORDS = ["[UNK]", "[CLS]", "[SEP]", "run", "##ning", "##s", "test", "the", ".", "日", "cafe", "_", "foo", "##x"]
 

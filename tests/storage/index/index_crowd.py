@@ -9,7 +9,7 @@ from pathlib import Path
 
 from byheart.app.open import Surroundings
 from byheart.app.sessions import open_sessions
-from byheart.domain.requests import Request
+from byheart.domain.records import Request
 from byheart.domain.sessions import Which
 from byheart.testing import Bench
 

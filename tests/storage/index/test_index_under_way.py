@@ -15,8 +15,7 @@ import pytest
 
 from byheart.app.open import Surroundings
 from byheart.app.sessions import open_sessions
-from byheart.domain.records import Scope
-from byheart.domain.requests import Request
+from byheart.domain.records import Request, Scope
 from byheart.domain.sessions import Which
 from byheart.testing import Bench
 from tests.storage.index.index_crowd import word

@@ -11,7 +11,7 @@ import pytest
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
 from byheart.storage.index import vectors
-from byheart.storage.index.notebook_rows import NotebookIndex
+from byheart.storage.index.records import NotebookIndex
 from byheart.text.questions import question
 
 WIDTH = 64

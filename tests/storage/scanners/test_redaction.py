@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from byheart.storage.scanners import disguises, tables
+from byheart.storage.scanners import disguises
 from byheart.storage.scanners.scanner import RuleScanner
 from tests.storage.scanners.test_scanner import TOKENS
 
@@ -175,13 +175,13 @@ def test_lines_that_may_go_on_in_the_next_are_walked_once(monkeypatch: pytest.Mo
 
 def test_table_whose_every_line_is_a_head_is_read_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    line = tables._line
+    line = disguises._line
 
     def counted(content: bytes, start: int) -> tuple[str, int]:
         read.append(start)
         return line(content, start)
 
-    monkeypatch.setattr(tables, "_line", counted)
+    monkeypatch.setattr(disguises, "_line", counted)
     RuleScanner().spans("password,name\n" * 3_000)
     # Pieces overlap a little.
     assert 0 < len(read) < 10_000

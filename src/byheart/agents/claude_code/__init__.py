@@ -9,10 +9,12 @@ from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
 from byheart.agents.claude_code.transcripts import NAME, ClaudeReader
-from byheart.agents.installing.parts import (  # fmt: skip
+from byheart.agents.installing.pieces import (
     ABOUT,
     SKILL,
     TOOLS,
+    InstallTarget,
+    Recipe,
     base,
     grouped_hooks,
     hook_entry,
@@ -27,7 +29,6 @@ from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in, is_running, setting_of
 from byheart.agents.reading.lines import Broken, document
 from byheart.agents.reading.values import mapping
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Found, Session, Tally
 

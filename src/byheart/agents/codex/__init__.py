@@ -11,10 +11,12 @@ from typing import Any
 from byheart.agents.agent import Agent, MemoryFolder, Texts
 from byheart.agents.codex import trust
 from byheart.agents.codex.transcripts import NAME, CodexReader, document
-from byheart.agents.installing.parts import (  # fmt: skip
+from byheart.agents.installing.pieces import (
     ABOUT,
     SKILL,
     TOOLS,
+    InstallTarget,
+    Recipe,
     base,
     block,
     grouped_hooks,
@@ -29,7 +31,6 @@ from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.memory_files import Native
 from byheart.agents.reading.values import mapping, string
-from byheart.domain.installing import InstallTarget, Recipe
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session
 

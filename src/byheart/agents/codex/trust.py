@@ -12,14 +12,14 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from byheart.domain.installing import Piece, PieceKind
+from byheart.agents.installing.pieces import Piece, PieceKind
 from byheart.domain.values import replace
 from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from byheart.domain.installing import Recipe
+    from byheart.agents.installing.pieces import Recipe
 
 BY_HAND = "Codex asks to review new hooks: type /hooks in it and trust byheart's, else they do not run"
 NAME = "trust"

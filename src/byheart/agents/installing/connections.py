@@ -6,17 +6,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from byheart.agents.installing.pieces import put_in, take_out
+from byheart.agents.installing.pieces import FileChange, Installed, Piece, PieceKind, put_in, take_out
+from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError, Conflict
-from byheart.domain.installing import FileChange, Installed, Piece, PieceKind
-from byheart.domain.roots import Place
 from byheart.domain.values import replace
 from byheart.text.slugs import content_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from byheart.domain.installing import Recipe
+    from byheart.agents.installing.pieces import Recipe
     from byheart.domain.ports import Files
 
 RECORD = "state/installed.json"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Scope
-from byheart.domain.roots import Place
 from byheart.domain.values import dataclass, field
-from byheart.interfaces.render import as_json, finding_line
+from byheart.interfaces.render import as_json, finding_line, hit_line
 from byheart.text.patterns import deferred
 from byheart.text.unicode import visible
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from byheart.app.open import OpenMemory, Surroundings
-    from byheart.domain.results import Finding
+    from byheart.domain.results import Finding, Listing
+    from byheart.sessions.refresh import Progress
 
 _STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
@@ -176,3 +178,70 @@ def width() -> int:
 def examples(*lines: str) -> str:
     """The epilog that every command has: what to type."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+_WIDTH = 30
+# What is over sooner than this needs no bar, and more often than this nobody sees it.
+_PATIENCE, _EVERY = 0.3, 0.1
+
+
+def bar(title: str, unit: float = 1, suffix: str = "") -> Progress | None:
+    """Shows how much is done of how much, counted in units; None where nobody would see it."""
+    if not sys.stderr.isatty():
+        return None
+    began, shown = time.monotonic(), [0.0]
+
+    def progress(done: int, total: int, about: str) -> None:
+        now = time.monotonic()
+        if done >= total:
+            if shown[0]:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+            return
+        if now - began < _PATIENCE or now - shown[0] < _EVERY:
+            return
+        shown[0] = now
+        filled = round(_WIDTH * done / total) if total else 0
+        drawn = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {done / unit:,.0f} of {total / unit:,.0f}{suffix}"
+        sys.stderr.write(f"\r\x1b[K{title} {drawn}  {about}".rstrip())
+        sys.stderr.flush()
+
+    return progress
+
+
+def told(
+    query: tuple[str, ...], *, limit: int | None, deep: bool, explain: bool, scope: str | None, as_object: bool
+) -> int:
+    """Print what fits a question; the exit code."""
+    open_here = opened()
+    found = open_here.memory.recall(" ".join(query), scopes=scopes_of(scope), most=limit, deep=deep)
+    problems(found.problems)
+    if found.missing:
+        once(open_here, found.missing)
+    if as_object:
+        put(found)
+        return ended(found, "nothing fits")
+    if found.hits and not found.is_sure:
+        note("byheart: nothing surely fits; these come nearest")
+    for hit in found.hits:
+        say(hit_line(hit))
+        say(f"          {hit.path}:{hit.line}")
+        if explain:
+            factors = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
+            say(f"          {hit.score:.2f}: {factors}")
+    return ended(found, "nothing fits")
+
+
+def ended(listing: Listing, empty: str) -> int:
+    """Exit code of a listing: 0 with results, 5 when files could not be read, 1 when there is nothing."""
+    if listing.hits:
+        return 0
+    broken = [
+        each
+        for each in listing.problems
+        if each.rule in ("unreadable", "broken-yaml", "unsupported-yaml", "no-block", "no-memory", "bad-items")
+    ]
+    if broken:
+        return 5
+    note(f"byheart: {empty}")
+    return 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib import import_module
+from typing import TypeVar
 
 import click
 
@@ -16,11 +18,11 @@ COMMANDS = {
     "uninstall": "connecting",
     "status": "connecting",
     "plugin": "connecting",
-    "trust": "trusting",
-    "untrust": "trusting",
-    "brief": "briefing",
-    "mcp": "serving",
-    "why": "briefing",
+    "trust": "onboarding",
+    "untrust": "onboarding",
+    "brief": "show",
+    "mcp": "connecting",
+    "why": "show",
     "remember": "remember",
     "recall": "show",
     "forget": "remember",
@@ -36,7 +38,7 @@ COMMANDS = {
     "export": "exchange",
     "convert": "exchange",
     "journal": "journal",
-    "experiences": "experiences",
+    "experiences": "show",
     "learn": "learning",
     "inbox": "learning",
     "jobs": "learning",
@@ -46,9 +48,9 @@ COMMANDS = {
     "how": "sessions",
     "fix": "sessions",
     "blame": "sessions",
-    "model": "model",
+    "model": "check",
     "bench": "bench",
-    "schedule": "scheduling",
+    "schedule": "journal",
     "check": "check",
     "doctor": "check",
     "completion": "check",
@@ -108,3 +110,19 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return 2
+
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def json_option(command: Command) -> Command:
+    """--json, which every command that prints a result has."""
+    return click.option("--json", "as_object", is_flag=True, help="Print the result as JSON.")(command)
+
+
+def scope_option(command: Command) -> Command:
+    """--local or --global; without either the command chooses."""
+    command = click.option("--global", "scope", flag_value="global", help="Only the memory of all projects.")(command)
+    return click.option("--local", "scope", flag_value="local", default=None, help="Only this project's memory.")(
+        command
+    )

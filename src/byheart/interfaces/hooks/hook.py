@@ -12,7 +12,7 @@ import time
 
 from byheart.agents import register
 from byheart.brief import fit
-from byheart.storage.cards import card_store
+from byheart.storage import cards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class HookCall:
 
     def __init__(self, event: str, client: str, told: dict[str, Any], environment: dict[str, str], room: int) -> None:
         self.event, self.client, self.told, self.environment, self.room = event, client, told, environment, room
-        self.home = card_store.home_of(environment)
+        self.home = cards.home_of(environment)
 
     @property
     def cwd(self) -> str:
@@ -149,8 +149,8 @@ def _answer(call: HookCall) -> str:
 
 def start(call: HookCall) -> str:
     """What a session is told at its start; empty where there is nothing, or where it knows already."""
-    folder = card_store.folder_of(call.cwd)
-    card = card_store.read(call.home, folder)
+    folder = cards.folder_of(call.cwd)
+    card = cards.read(call.home, folder)
     late = False
     if card is None or not _is_fresh(card, call.environment):
         from byheart.interfaces.hooks import rebuild
@@ -184,13 +184,13 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
         return "".join(f"{note}\n" for note in notes) if call.told.get("source") != "resume" else ""
     body = fit.rendered(head[0], chosen, len(out), "", notes)
     digest = f"{len(body)}-{_sum(body)}"
-    before = card_store.sent(call.home, call.client, call.session) if call.session else None
+    before = cards.sent(call.home, call.client, call.session) if call.session else None
     if before is not None and before.get("digest") == digest and _knows(call, before):
         return ""
     delimiter = os.urandom(6).hex()
     text = fit.rendered(head[0], chosen, len(out), delimiter, notes)
     if call.session and not card.get("private"):
-        card_store.keep_sent(
+        cards.keep_sent(
             call.home,
             call.client,
             call.session,
@@ -226,7 +226,7 @@ def _sum(text: str) -> int:
 
 
 def _is_fresh(card: dict[str, Any], environment: dict[str, str]) -> bool:
-    if not card_store.holds(card, environment) or card_store.stale(card):
+    if not cards.holds(card, environment) or cards.stale(card):
         return False
     if card["day"] == time.strftime("%Y-%m-%d"):
         return True
@@ -250,8 +250,8 @@ def noted(call: HookCall) -> None:
         from byheart.interfaces.hooks import rebuild
 
         told = {name: rebuild.clean(value) if isinstance(value, str) else value for name, value in told.items()}
-    card_store.note(call.home, told)
-    card = card_store.read(call.home, card_store.folder_of(call.cwd))
+    cards.note(call.home, told)
+    card = cards.read(call.home, cards.folder_of(call.cwd))
     if call.event != register.STOP:
         learn_now(call, card, at_once=True)
 
@@ -283,6 +283,19 @@ def learn_now(call: HookCall, card: dict[str, Any] | None, *, at_once: bool = Fa
 
         if not rebuild.learns(call):
             return
-    from byheart.interfaces.hooks import spawning
 
-    spawning.run(call, ["work"])
+    run(call, ["work"])
+
+
+def run(call: HookCall, arguments: list[str]) -> None:
+    """Run byheart detached and silent."""
+    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    words = [sys.executable, "-m", "byheart", *arguments]
+    environment = {**call.environment, "BYHEART_CHILD": "1"}
+    try:
+        os.posix_spawn(sys.executable, words, environment, file_actions=silent, setsid=True)
+    except (OSError, NotImplementedError):
+        # Some systems cannot start a process with a session of its own in one go.
+        from byheart.storage import background
+
+        background.start(arguments, environment)

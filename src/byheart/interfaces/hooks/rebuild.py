@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.agents import register
 from byheart.domain.errors import ByheartError
-from byheart.interfaces.hooks import spawning
-from byheart.storage.cards import card_store
+from byheart.interfaces.hooks import hook
+from byheart.storage import cards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +60,7 @@ def card(call: HookCall, folder: str, old: dict[str, Any] | None) -> tuple[dict[
                 return briefs.prepared(opened, around), False
         except Late:
             pass
-    spawning.run(call, ["-C", folder, "brief", "--prepare"])
+    hook.run(call, ["-C", folder, "brief", "--prepare"])
     return old, True
 
 
@@ -75,7 +75,7 @@ def _seconds(old: dict[str, Any] | None, environment: Mapping[str, str]) -> floa
 
 def _weight(old: dict[str, Any]) -> int:
     """How much there is to parse, in bytes."""
-    stale = {path for place in card_store.stale(old) for path, _ in old["sections"][place]["sources"]}
+    stale = {path for place in cards.stale(old) for path, _ in old["sections"][place]["sources"]}
     return sum(os.path.getsize(path) for path in stale if os.path.isfile(path))
 
 
@@ -88,8 +88,8 @@ def _opened(call: HookCall, folder: str) -> tuple[OpenMemory, Surroundings]:
 
 def during(call: HookCall) -> str:
     """What fits a prompt, or what a tool is about to touch, very well; empty for anything less."""
-    folder = card_store.folder_of(call.cwd)
-    old = card_store.read(call.home, folder)
+    folder = cards.folder_of(call.cwd)
+    old = cards.read(call.home, folder)
     if old is not None and not old["settings"]["on_prompt" if call.event == register.PROMPT else "on_tool"]:
         return ""
     try:
@@ -109,7 +109,7 @@ def during(call: HookCall) -> str:
     except ByheartError as error:
         sys.stderr.write(f"byheart: {safe(str(error))}\n")
         return ""
-    known = card_store.sent(call.home, call.client, call.session) or {}
+    known = cards.sent(call.home, call.client, call.session) or {}
     told = {line[1] for line in known.get("told", []) if len(line) > 1}
     new = [line for line in lines if line.text not in told][:_MOST_LINES]
     if not new:
@@ -135,7 +135,7 @@ def _tool(told: dict[str, Any]) -> str:
 def learns(call: HookCall) -> bool:
     """Whether the user wants sessions learnt from by themselves, asked of the settings themselves."""
     try:
-        opened, _ = _opened(call, card_store.folder_of(call.cwd))
+        opened, _ = _opened(call, cards.folder_of(call.cwd))
     except ByheartError:
         return False
     return opened.config.flag("learning.enabled") and opened.config.flag("memory.enabled")
@@ -144,7 +144,7 @@ def learns(call: HookCall) -> bool:
 def safe(text: str) -> str:
     """A message as it may be shown: in one line, without secrets, and short."""
     from byheart.app.open import redacted
-    from byheart.text.neutralise import defused
+    from byheart.text.client_text import defused
 
     return defused(redacted(text), _LONGEST)
 

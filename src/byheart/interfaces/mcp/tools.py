@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from byheart.app.open import Surroundings, open_memory
 from byheart.brief.fit import PARTLY
 from byheart.domain.errors import NothingFound
-from byheart.domain.records import Scope, Signal
-from byheart.domain.requests import Request
+from byheart.domain.records import Request, Scope, Signal
 from byheart.domain.sessions import Which
 from byheart.handbook.memory import core_of
 from byheart.interfaces import transcripts
-from byheart.text.neutralise import defused
+from byheart.text.client_text import defused
 from byheart.workspace.context import REPOSITORYS
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class MemoryTools:
         return _told(_DATA, (_joined(transcripts.visit_lines(each)) for each in found))
 
     def _memory_folder(self, **given: Any) -> str:
-        from byheart.app.memory_folder import of_context
+        from byheart.app.notes_folder import of_context
 
         return of_context(self._opened.memory.context).execute(given)
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Bullet, Extract, Group, GroupTask, Guidance, Outcome, Source, Support, Task, Written
 from byheart.domain.values import dataclass, field, replace
-from byheart.handbook.phrases import keywords, one_line, said, signal_of
+from byheart.handbook.phrases import keywords, one_line, said, short_id, signal_of
 from byheart.handbook.raw import cite_of, parsed_raw, stamp
-from byheart.handbook.stems import short_id
 from byheart.learning.consolidate.wishes import Mention, Wish, habits, manners, merged, repeated
 from byheart.learning.extract.knowledge import MANNER, PROCEDURE
 from byheart.learning.extract.tasks import telling_words

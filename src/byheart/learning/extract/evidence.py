@@ -7,13 +7,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from byheart.domain.sessions import How, Speaker, Turn
+from byheart.domain.sessions import FixFact, How, Speaker, Step, Turn
 from byheart.domain.values import dataclass, field
-from byheart.domain.work import FixFact, Step
-from byheart.language import remarks
-from byheart.learning.extract import troubles
+from byheart.language import lasting
+from byheart.learning.extract import tasks
 from byheart.sessions.facts import commands as lines_of
-from byheart.sessions.facts import errors, fixes
+from byheart.sessions.facts import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -104,21 +103,21 @@ def gathered(turns: Sequence[Turn], cwd: str, shell: str | None = "", *, keeps_f
             found.interrupted.append(turn)
         elif turn.speaker is Speaker.ASSISTANT and turn.side is None and turn.text.strip():
             found.spoken.append(turn)
-    found.fixes = fixes.pairs_of(steps)
+    found.fixes = errors.pairs_of(steps)
     return found
 
 
 def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     output = turn.output or ""
-    about = remarks.of_result(output) if output else None
+    about = lasting.of_result(output) if output else None
     if about is not None:
         # What a person said to a question that the client put to them; whatever another tool prints is no answer.
         asked = (turn.tool or "").casefold().replace("_", "") in ("askuserquestion", "askuser", "requestuserinput")
-        if about[0] == remarks.REFUSAL:
+        if about[0] == lasting.REFUSAL:
             found.refused.append(turn)
         elif asked:
             found.answers.append(turn)
-        if about[0] == remarks.REFUSAL:
+        if about[0] == lasting.REFUSAL:
             return
     ended = lines_of.ended_well(turn.exit, turn.failed)
     edited = []
@@ -140,7 +139,7 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     form = lines_of.form_of(turn.command)
     kind = lines_of.kind_of(turn.command)
     ok = lines_of.judged(turn.command, ended, output)
-    said = troubles.symptom(output, turn.command) if ok is False else ""
+    said = tasks.symptom(output, turn.command) if ok is False else ""
     wrong = [said] if said else []
     result = lines_of.result_of(output) if kind == "test" and output else None
     found.ran.append(

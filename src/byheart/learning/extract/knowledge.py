@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Bullet
 from byheart.handbook.phrases import one_line, shortened
-from byheart.language import lasting, remarks
+from byheart.language import lasting
 from byheart.language.sentences import is_document, sentences
 from byheart.learning.extract.evidence import is_common
 from byheart.learning.extract.signals import default_of
@@ -20,8 +20,7 @@ from byheart.text.similarity import content_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.domain.sessions import Turn
-    from byheart.domain.work import FixFact
+    from byheart.domain.sessions import FixFact, Turn
     from byheart.learning.extract.evidence import Evidence, Ran
 
 MANNER = "how the user wanted it done: "
@@ -282,7 +281,7 @@ def _correction(text: str) -> str:
         return ""
     every = list(sentences(text))
     for place, sentence in enumerate(every):
-        if remarks.of_words(sentence, follows_work=True) != remarks.CORRECTION or sentence.rstrip().endswith("?"):
+        if lasting.of_words(sentence, follows_work=True) != lasting.CORRECTION or sentence.rstrip().endswith("?"):
             continue
         if lasting.judged(sentence, is_correction=True).is_sure or _FINE.search(sentence):
             return ""

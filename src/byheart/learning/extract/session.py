@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Extract, Outcome, Task
 from byheart.domain.values import dataclass
-from byheart.handbook.phrases import keywords, one_line, shortened
-from byheart.handbook.stems import file_slug
+from byheart.handbook.phrases import file_slug, keywords, one_line, shortened
 from byheart.learning.extract import knowledge
 from byheart.learning.extract.evidence import Evidence, area_of, gathered, is_common
-from byheart.learning.extract.outcomes import outcome_of
 from byheart.learning.extract.signals import PossiblePreference, signals
-from byheart.learning.extract.tasks import is_vague, name_of, stretches, telling_words
+from byheart.learning.extract.tasks import is_vague, name_of, outcome_of, stretches, telling_words
 from byheart.text.similarity import STOP_WORDS, words
 from byheart.text.slugs import slug
 

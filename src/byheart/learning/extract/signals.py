@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import Bullet
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import one_line, said
-from byheart.language import lasting, remarks
+from byheart.language import lasting
 from byheart.language.sentences import is_document, is_handed_over, sentences
 from byheart.text.similarity import normalised
 
@@ -57,7 +57,7 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
     unsure: dict[str, PossiblePreference] = {}
     for place, turn in enumerate(prompts):
         document = is_document(turn.text)
-        corrects = place > 0 and remarks.of_words(turn.text, follows_work=True) == remarks.CORRECTION
+        corrects = place > 0 and lasting.of_words(turn.text, follows_work=True) == lasting.CORRECTION
         for sentence in sentences(turn.text):
             if "[REDACTED" in sentence:
                 # What it is about is nobody's to know, so it helps nobody.

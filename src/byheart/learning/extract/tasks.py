@@ -1,4 +1,4 @@
-"""Which tasks a session was about: where one request ends and another begins."""
+"""Which tasks a session was about, how each ended, and what a failed command failed of."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
+from byheart.domain.handbook import Outcome
 from byheart.domain.sessions import Speaker, Turn
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import one_line, shortened
-from byheart.language import lasting, remarks
+from byheart.language import lasting
 from byheart.language.sentences import is_document, sentences
+from byheart.sessions.facts import errors
+from byheart.sessions.facts.commands import ANSI, SPACES
 from byheart.text.similarity import STOP_WORDS, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+
+    from byheart.learning.extract.evidence import Evidence, Ran
 
 # What finishes a piece of work and begins none.
 _CHORE = re.compile(
@@ -123,7 +128,7 @@ def _is_new(turn: Turn, current: Stretch, known: set[str], last_at: datetime | N
     told = [word for word in dict.fromkeys(words(text[:1500])) if word not in STOP_WORDS]
     if len(told) < _FOLLOWS or (_ONWARD.match(text) and len(text) < 120):
         return False
-    if remarks.of_words(text, follows_work=True) == remarks.CORRECTION:
+    if lasting.of_words(text, follows_work=True) == lasting.CORRECTION:
         return False
     shared = sum(word in known for word in told) / len(told)
     waited = turn.at is not None and last_at is not None and (turn.at - last_at).total_seconds() > _GAP
@@ -195,3 +200,112 @@ def telling_words(name: str) -> list[str]:
         for word in plain
         if word.casefold() not in _PLAIN and word.casefold() not in STOP_WORDS and word[:1].isalnum()
     ]
+
+
+PROVING = ("test", "build", "lint", "types")
+_BROKEN = re.compile(
+    r"\b(?:i undid|you (?:fucked|messed|screwed)|still (?:not|fail|broken|doesn'?t|the same|wrong|an issue|happening)|doesn'?t work|does not work|not working|didn'?t work|it'?s broken|you broke|is broken|same (?:error|issue|problem)|keeps? (?:failing|crashing)|gives? (?:me )?an? error|fails? (?:with|again))\b",
+    re.IGNORECASE,
+)
+_GIVEN_UP = re.compile(
+    r"\b(?:never ?mind|forget (?:it|about it|this)|drop (?:it|this)|revert (?:it|this|that|everything|all)|undo (?:it|this|that|everything|all)|abandon|scrap (?:it|this|that)|give up)\b",
+    re.IGNORECASE,
+)
+
+
+def outcome_of(found: Evidence, *, is_last: bool) -> tuple[Outcome, str]:
+    """The outcome, and what it was judged by."""
+    words = _by_words(found)
+    if words is not None:
+        return words
+    proofs = [each for each in found.ran if each.kind in PROVING and each.ok is not None]
+    committed = next((each for each in reversed(found.ran) if _commits(each) and each.ok), None)
+    if committed and (not found.edits_at or committed.number > found.last_edit):
+        return Outcome.SUCCESS, f"committed (#{committed.number})"
+    if found.edited and proofs:
+        last = proofs[-1]
+        shown = f"`{last.form[:80]}` {'passed' if last.ok else 'failed'} (#{last.number})"
+        if not last.ok:
+            return Outcome.PARTIAL, f"{shown} at the end"
+        if last.number > found.last_edit:
+            return Outcome.SUCCESS, f"{shown} after the last change"
+    if found.interrupted and found.turns and found.interrupted[-1].number >= found.turns[-1].number - 1:
+        return Outcome.UNCERTAIN, "stopped by the user"
+    if not is_last:
+        return Outcome.SUCCESS, "the user went on to something else without a complaint"
+    return Outcome.UNCERTAIN, "nobody said how it ended"
+
+
+def _by_words(found: Evidence) -> tuple[Outcome, str] | None:
+    """What the user's last word on it says; None where it says nothing."""
+    after = found.later
+    for turn in reversed(after[-3:]):
+        text = turn.text.strip()
+        worked = any(other.number > turn.number and other.tool is not None for other in found.turns)
+        if _GIVEN_UP.search(text[:200]) and len(text) < 300:
+            return Outcome.FAIL, f"given up by the user (#{turn.number})"
+        if _BROKEN.search(text[:400]):
+            return (Outcome.PARTIAL if worked else Outcome.FAIL), f"the user said that it did not work (#{turn.number})"
+        if is_chore(text):
+            done = next((each for each in found.ran if each.number > turn.number and _commits(each)), None)
+            if done is None or done.ok is not False:
+                return Outcome.SUCCESS, f"the user had it wrapped up (#{turn.number})"
+            return Outcome.PARTIAL, f"wrapping it up failed (#{done.number})"
+        kind = lasting.of_words(text, follows_work=True)
+        if kind == lasting.APPROVAL and not worked:
+            return Outcome.SUCCESS, f"approved by the user (#{turn.number})"
+        if kind == lasting.CORRECTION:
+            return None if worked else (Outcome.PARTIAL, f"corrected by the user at the end (#{turn.number})")
+    return None
+
+
+def _commits(each: Ran) -> bool:
+    return each.kind == "commit"
+
+
+# How a line names what failed, the surest first. Programs say it at the end, behind what they logged on the way.
+_SAYS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*(?:\(fail\)|--- FAIL:|FAILED |FAIL:? +\S|✗ |✖ (?!\d+ problem)|× |not ok \d)",
+        r"^\S+?[(:]\d+[,:]\d+\)?:? +(?:error|fatal)\b|^\S+:\d+:\d+ (?:lint|assist|parse)/\S+|^\S+\.\w+ (?:format|organizeImports) ━|\berror(?: |\[)(?:TS|E|MD|CS)\d+",
+        r"^\s*(?:\w+\.)*\w*(?:Error|Exception)\b: \S",
+        r"^\s*(?:error|fatal|panic|ERROR|Error)(?:\[\w+\])?: \S",
+        r"not found|No such file|No module|[Cc]annot |unrecognized|unknown (?:option|command|flag)|denied|refused|already in use|not installed",
+    )
+)
+# Lines that say only that something failed, that are code or progress, or that are the command itself.
+_EMPTY = re.compile(
+    r"exited with code|Some (?:errors|warnings) were emitted|husky - |script \"?\S+\"? (?:failed|exited)|lifecycle script|npm (?:ERR!|error) (?:code|errno|A complete log|Lifecycle)|^\s*(?:i |> |\$ |~|\^|at |File \"|\+ |- )|│|┃|"
+    r"^\s*[\w.-]+: \d+\s*$|^\s*[./\w-]+/[\w./-]+\s*$|^\s*\w+: '\w+',?\s*$|Waiting for|process\.exit|Command aborted|\binterrupted\b|throw new|^\s*\d+ +\d* *[|│]|^\s*(?:catch|if|return|const|let|var|import|export)\b"
+)
+_CLEAN = re.compile(
+    r"^\s*0 fail(?:ed|ing|ures)?\b|\b0 failed\b|, 0 failures\b|^\s*# fail 0\b|^test result: ok", re.MULTILINE
+)
+_ECHO = re.compile(r"^\$ \S", re.MULTILINE)
+_LONGEST, _TAIL = 240, 12_000
+
+
+def symptom(output: str, command: str) -> str:
+    """The line that tells what went wrong; empty where none does."""
+    text = ANSI.sub("", output[-_TAIL:])
+    # Of several steps the last is the one that stopped it; what passed before it logged errors on purpose.
+    steps = [match.start() for match in _ECHO.finditer(text)]
+    text = text[steps[-1] :] if len(steps) > 1 else text
+    clean = [match.end() for match in _CLEAN.finditer(text)]
+    rest = text[clean[-1] :] if clean else text
+    lines = [line for line in rest.split("\n") if line.strip() and not _is_empty(line, command)]
+    for pattern in _SAYS:
+        found = next((line for line in reversed(lines) if len(line) < 2000 and pattern.search(line)), None)
+        if found is not None:
+            return _shown(found)
+    known = [line for line in errors.errors_in(rest) if not _is_empty(line, command)]
+    return _shown(known[0]) if known else ""
+
+
+def _is_empty(line: str, command: str) -> bool:
+    return bool(_EMPTY.search(line)) or SPACES.sub(" ", line).strip(" $`") in command
+
+
+def _shown(line: str) -> str:
+    return SPACES.sub(" ", line.replace("━", " ")).strip()[:_LONGEST].replace("`", "'")

@@ -7,13 +7,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from byheart.domain.changes import Add, Change, Drop, Replace, Setting, Splice
-from byheart.domain.documents import Deletion, Document, Problem, Settings
+from byheart.domain.documents import Add, Change, Deletion, Document, Drop, Problem, Replace, Setting, Settings, Splice
 from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spoken
 from byheart.domain.values import dataclass, replace
-from byheart.text import fences, lines, yamledit
+from byheart.text import lines, yamledit
 from byheart.text.patterns import deferred
-from byheart.text.yamlspans import Bare, BrokenYaml, Node, flag_of, tree, value_of
+from byheart.text.yamledit import Bare, BrokenYaml, Node, flag_of, tree, value_of
 
 NAME = "yaml-block"
 LESSONS = "lessons."
@@ -61,7 +60,7 @@ class YamlBlock:
 
     def parse(self, text: str) -> Document:
         """All items of the first block that holds a saved_memory; what cannot be read becomes a problem."""
-        found = fences.yaml_fences(text)
+        found = lines.yaml_fences(text)
         if not found:
             missing = Problem(line=1, rule="no-block", message="there is no fenced yaml block")
             return Document(text=text, problems=(missing,), intact=False)
@@ -135,8 +134,8 @@ class YamlBlock:
         """A new block with the entries that can be read, and everything that was in the file below it as notes that nothing
         reads. How many entries only stand there now is said there, and is a problem of the file until somebody takes it out."""
         newline = lines.break_style(text)
-        bom = fences.BOM if text.startswith(fences.BOM) else ""
-        old = text.removeprefix(fences.BOM)
+        bom = lines.BOM if text.startswith(lines.BOM) else ""
+        old = text.removeprefix(lines.BOM)
         template = _BLANK
         if _OFF.search(old):
             # Whoever switched memory off and then broke the block still wants it off.
@@ -145,7 +144,7 @@ class YamlBlock:
         block = bom + block.replace("\n", newline)
         if not old.strip():
             return block
-        marker = fences.safe_marker(old)
+        marker = lines.safe_marker(old)
         tail = "" if old.endswith(("\n", "\r")) else newline
         heading = f"{newline}{NOTES_HEADING}{newline}{newline}"
         aside = f"{_entries(lost)} could not be read and {'is' if lost == 1 else 'are'} told no more.{newline}{newline}"

@@ -7,12 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import date
 
-from byheart.domain.changes import Add, Change, Drop, Replace, Splice
-from byheart.domain.documents import Document, Problem
+from byheart.domain.documents import Add, Change, Document, Drop, Problem, Replace, Splice
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.text import lines
-from byheart.text.fences import BOM
-from byheart.text.jsonspans import compact, fields
+from byheart.text.lines import BOM, compact, fields
 from byheart.text.patterns import deferred
 
 NAME = "triples"

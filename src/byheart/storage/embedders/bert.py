@@ -1,16 +1,153 @@
-"""BERT in numpy: weights stay int8 as they were shipped and are widened a matrix at a time, so that a first answer comes as
-soon as the next one, and little memory is held."""
+"""BERT in numpy: its tokens, its weights read out of an ONNX file as data, and its layers. Weights stay int8 as they were shipped and
+are widened a matrix at a time, so that a first answer comes as fast as the next."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byheart.storage.embedders.onnxfile import Model, NotAModel
+from byheart.domain.values import dataclass
+
+# The fields of ONNX's messages that matter here, by their numbers in its schema.
+_MODEL_GRAPH, _GRAPH_NODE, _GRAPH_INITIALIZER = 7, 1, 5
+_NODE_INPUT, _NODE_OUTPUT, _NODE_KIND = 1, 2, 4
+_TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_FLOATS, _TENSOR_INTS, _TENSOR_NAME, _TENSOR_RAW = 1, 2, 4, 5, 8, 9
+_KINDS: dict[int, Any] = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64}
+
+
+class NotAModel(ValueError):
+    """The file is no ONNX model of a known shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxNode:
+    """One operation, by the names of what goes in and what comes out."""
+
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model's operations and its constants."""
+
+    nodes: tuple[OnnxNode, ...]
+    tensors: dict[str, NDArray[Any]]
+
+
+def read(raw: bytes) -> Model:
+    """Take a file apart. Raises NotAModel."""
+    try:
+        graph = next(value for field, value in _fields(memoryview(raw)) if field == _MODEL_GRAPH)
+        nodes, tensors = [], {}
+        for field, value in _fields(graph):
+            if field == _GRAPH_NODE:
+                nodes.append(_node(value))
+            elif field == _GRAPH_INITIALIZER:
+                name, tensor = _tensor(value)
+                tensors[name] = tensor
+    except (StopIteration, IndexError, ValueError, TypeError, KeyError) as error:
+        raise NotAModel(str(error) or type(error).__name__) from None
+    return Model(tuple(nodes), tensors)
+
+
+def _fields(raw: memoryview) -> Iterator[tuple[int, Any]]:
+    """The fields of one message: numbers as they are, everything else as bytes."""
+    at, end = 0, len(raw)
+    while at < end:
+        key, at = _number(raw, at)
+        match key & 7:
+            case 0:
+                value, at = _number(raw, at)
+                yield key >> 3, value
+            case 1:
+                yield key >> 3, raw[at : at + 8]
+                at += 8
+            case 2:
+                size, at = _number(raw, at)
+                if at + size > end:
+                    raise ValueError("a field reaches over the end")
+                yield key >> 3, raw[at : at + size]
+                at += size
+            case 5:
+                yield key >> 3, raw[at : at + 4]
+                at += 4
+            case _:
+                raise ValueError("not a protobuf message")
+
+
+def _number(raw: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = raw[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number without end")
+
+
+def _node(raw: memoryview) -> OnnxNode:
+    kind, inputs, outputs = "", [], []
+    for field, value in _fields(raw):
+        if field == _NODE_INPUT:
+            inputs.append(str(value, "utf-8"))
+        elif field == _NODE_OUTPUT:
+            outputs.append(str(value, "utf-8"))
+        elif field == _NODE_KIND:
+            kind = str(value, "utf-8")
+    return OnnxNode(kind, tuple(inputs), tuple(outputs))
+
+
+def _tensor(raw: memoryview) -> tuple[str, NDArray[Any]]:
+    dims: list[int] = []
+    kind, name, content, packed = 0, "", None, None
+    for field, value in _fields(raw):
+        if field == _TENSOR_DIMS:
+            dims += [value] if isinstance(value, int) else _numbers(value)
+        elif field == _TENSOR_TYPE:
+            kind = value
+        elif field == _TENSOR_NAME:
+            name = str(value, "utf-8")
+        elif field == _TENSOR_RAW:
+            content = value
+        elif field in (_TENSOR_FLOATS, _TENSOR_INTS):
+            packed = (packed or []) + _few(field, value)
+    if kind not in _KINDS:
+        return name, np.zeros(0, np.float32)
+    if content is not None:
+        return name, np.frombuffer(content, _KINDS[kind]).reshape(dims)
+    return name, np.array(packed or [], np.int64 if kind != 1 else np.float32).astype(_KINDS[kind]).reshape(dims)
+
+
+def _few(field: int, value: Any) -> list[Any]:
+    """Values that a small tensor spells out one by one or packed."""
+    if isinstance(value, int):
+        return [_signed(value)]
+    if field == _TENSOR_FLOATS:
+        return list(np.frombuffer(value, np.float32))
+    return [_signed(each) for each in _numbers(value)]
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _numbers(raw: memoryview) -> list[int]:
+    found, at = [], 0
+    while at < len(raw):
+        value, at = _number(raw, at)
+        found.append(value)
+    return found
+
 
 Floats = NDArray[np.float32]
 _MAGIC = b"BHWEIGHT"
@@ -227,3 +364,96 @@ def _gelu(state: Floats) -> Floats:
     inner *= state
     inner *= np.float32(0.5)
     return inner
+
+
+_LONGEST_WORD = 100
+_REMEMBERED = 20_000
+# Blocks of Chinese characters, each a word of its own to these models.
+_CHINESE = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+
+
+class WordPiece:
+    """A vocabulary, and taking texts apart by it."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        self._ids = {word: number for number, word in enumerate(vocabulary)}
+        self._unknown, self.start, self.end = (self._ids[name] for name in ("[UNK]", "[CLS]", "[SEP]"))
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    def ids(self, text: str, most: int) -> list[int]:
+        """A text's tokens, at most so many, without the marks at both ends."""
+        found: list[int] = []
+        for word in _words(text, most):
+            known = self._known.get(word)
+            if known is None:
+                known = self._pieces(word)
+                if len(self._known) < _REMEMBERED:
+                    self._known[word] = known
+            found += known
+            if len(found) >= most:
+                return found[:most]
+        return found
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        if len(word) > _LONGEST_WORD:
+            return (self._unknown,)
+        pieces: list[int] = []
+        start = 0
+        while start < len(word):
+            head = "##" if start else ""
+            for end in range(len(word), start, -1):
+                number = self._ids.get(head + word[start:end])
+                if number is not None:
+                    pieces.append(number)
+                    start = end
+                    break
+            else:
+                return (self._unknown,)
+        return tuple(pieces)
+
+
+def _words(text: str, most: int) -> list[str]:
+    # No token is shorter than a character; the rest of a long text need not be looked at, but for spaces.
+    text = text[: most * 24].lower()
+    if not text.isascii():
+        text = "".join(each for each in unicodedata.normalize("NFD", text) if unicodedata.category(each) != "Mn")
+    known = _SPACING
+    return "".join([known[each] if each in known else _spacing(each) for each in text]).split()
+
+
+_SPACING: dict[str, str] = {}
+
+
+def _spacing(each: str) -> str:
+    """A character as it stands among words: itself, apart from its neighbours, or a space."""
+    number = ord(each)
+    if _is_punctuation(each, number) or any(low <= number <= high for low, high in _CHINESE):
+        spaced = f" {each} "
+    elif each in "\t\n\r" or unicodedata.category(each) == "Zs":
+        spaced = " "
+    elif number == 0xFFFD or unicodedata.category(each).startswith("C"):
+        spaced = ""
+    else:
+        spaced = each
+    if len(_SPACING) < _REMEMBERED:
+        _SPACING[each] = spaced
+    return spaced
+
+
+def _is_punctuation(each: str, number: int) -> bool:
+    return (
+        33 <= number <= 47
+        or 58 <= number <= 64
+        or 91 <= number <= 96
+        or 123 <= number <= 126
+        or (unicodedata.category(each).startswith("P"))
+    )

@@ -11,8 +11,8 @@ import zipfile
 from collections.abc import Sequence
 
 from byheart.domain.recall import NoModel
+from byheart.storage.embedders.local import installed
 from byheart.storage.embedders.shipped import EMBEDDER, RERANKER, WHEEL, Shipped
-from byheart.storage.embedders.weights import installed
 
 MODELS: tuple[Shipped, ...] = (EMBEDDER, RERANKER)
 _SECONDS = 900

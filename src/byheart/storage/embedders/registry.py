@@ -1,9 +1,14 @@
-"""Which embedder a configuration means."""
+"""Which embedder a configuration means, and those without weights: a server that speaks as OpenAI's does, and hashed words."""
 
 from __future__ import annotations
 
+import math
+import struct
+from collections.abc import Sequence
+
 from byheart.domain.recall import Embedder, NoModel, Reranker
 from byheart.domain.values import dataclass
+from byheart.text.similarity import WIDTH, hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,24 +28,20 @@ def embedder(choice: ModelChoice) -> Embedder:
     match choice.kind:
         case "builtin":
             try:
-                from byheart.storage.embedders.builtin import BuiltinEmbedder
+                from byheart.storage.embedders.local import BuiltinEmbedder
             except ImportError:
                 raise NoModel("vectors need numpy, which is not installed; pip install numpy gets it") from None
             return BuiltinEmbedder(choice.store)
         case "onnx":
-            from byheart.storage.embedders.onnx import OnnxEmbedder
+            from byheart.storage.embedders.local import OnnxEmbedder
 
             return OnnxEmbedder(choice.folder)
         case "endpoint":
-            from byheart.storage.embedders.endpoint import EndpointEmbedder
-
             return EndpointEmbedder(choice.address, choice.model, choice.key)
         case "sha1":
-            from byheart.storage.embedders.hashed import HashedEmbedder
-
             return HashedEmbedder()
         case "static":
-            from byheart.storage.embedders.static import StaticEmbedder
+            from byheart.storage.embedders.local import StaticEmbedder
 
             return StaticEmbedder(choice.folder)
     raise NoModel("vectors are switched off (recall.embedder is none)")
@@ -49,7 +50,63 @@ def embedder(choice: ModelChoice) -> Embedder:
 def reranker(choice: ModelChoice) -> Reranker:
     """The model for reading closely. Raises NoModel."""
     try:
-        from byheart.storage.embedders.builtin import BuiltinReranker
+        from byheart.storage.embedders.local import BuiltinReranker
     except ImportError:
         raise NoModel("--deep needs numpy, which is not installed; pip install numpy gets it") from None
     return BuiltinReranker(choice.store)
+
+
+_AT_ONCE, _SECONDS, _LARGEST = 64, 20, 64_000_000
+
+
+class EndpointEmbedder:
+    """Asks `<address>/embeddings`. Texts that get here have been cleaned of secrets."""
+
+    scale = (0.2, 0.5)
+
+    def __init__(self, address: str, model: str, key: str | None = None) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise NoModel(f"recall.endpoint is {address!r}; it must begin with http:// or https://")
+        self._address, self._model, self._key = address.rstrip("/"), model, key
+        self.id = f"endpoint:{model}"
+        self.width = len(self.embed(["width"])[0]) // 4
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """A vector of length one for each text, as float32. Raises NoModel where the server does not answer."""
+        found: list[bytes] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            some = [text or " " for text in texts[start : start + _AT_ONCE]]
+            found += self._asked(some)
+        return found
+
+    def _asked(self, texts: list[str]) -> list[bytes]:
+        # The web's modules take longer to load than a short answer takes, and most users have no server.
+        from byheart.storage import json_client
+
+        body = {"model": self._model, "input": texts}
+        try:
+            told = json_client.post(f"{self._address}/embeddings", body, self._key, seconds=_SECONDS, largest=_LARGEST)
+            rows = sorted(told["data"], key=lambda row: row.get("index", 0))
+            vectors = [_unit([float(each) for each in row["embedding"]]) for row in rows]
+        except (json_client.Refused, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NoModel(f"{self._address}/embeddings did not answer as expected ({str(error)[:120]})") from None
+        if len(vectors) != len(texts) or len({len(each) for each in vectors}) != 1 or not vectors[0]:
+            raise NoModel(f"{self._address}/embeddings gave {len(vectors)} vectors for {len(texts)} texts")
+        return vectors
+
+
+def _unit(values: list[float]) -> bytes:
+    length = math.sqrt(sum(each * each for each in values)) or 1.0
+    return struct.pack(f"<{len(values)}f", *(each / length for each in values))
+
+
+class HashedEmbedder:
+    """For vectors that another program compares with its own."""
+
+    id = "sha1-128"
+    width = WIDTH
+    scale = (0.1, 0.5)
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """A vector of length one for each text, as float32; all zeros where a text has no word in it."""
+        return [struct.pack(f"<{WIDTH}f", *hashed(text)) for text in texts]

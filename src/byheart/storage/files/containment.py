@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.errors import Unnatural, Unreadable, Unwritable
 
 if TYPE_CHECKING:
-    from byheart.domain.roots import Place
+    from byheart.domain.documents import Place
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 # Names that are devices on Windows: a repository that holds one cannot be checked out there.

@@ -7,9 +7,9 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from byheart.domain.documents import Place, Root
 from byheart.domain.errors import Busy, Conflict, Unreadable, Unwritable
 from byheart.domain.ports import Extent, Snapshot
-from byheart.domain.roots import Place, Root
 from byheart.storage.files import locks
 from byheart.storage.files.containment import FILE_MODE, check_regular, explained, open_file, open_folder, parts
 from byheart.text import slugs

@@ -11,7 +11,7 @@ from byheart.domain.errors import Busy
 from byheart.storage.files.containment import explained, open_file, open_folder, parts
 
 if TYPE_CHECKING:
-    from byheart.domain.roots import Place
+    from byheart.domain.documents import Place
 
 
 def acquire(place: Place, seconds: float) -> tuple[int, bool]:

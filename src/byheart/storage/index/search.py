@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.recall import Candidate, Meaning, Question
 from byheart.domain.sessions import Session, Which
 from byheart.storage.index.queries import session_of, where_of
-from byheart.storage.index.word_scores import Term, Words, standing, worth
+from byheart.storage.index.vectors import Term, Words, standing, worth
 from byheart.storage.index.writing import turn_of
 
 if TYPE_CHECKING:

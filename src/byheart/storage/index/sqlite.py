@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from byheart.storage.index import embedding, queries, search, vector_rows, writing
-from byheart.storage.index.connection import IndexConnection
-from byheart.storage.index.schema import answering, changing
+from byheart.storage.index import queries, search, writing
+from byheart.storage.index import vectors as vector_rows
+from byheart.storage.index.schema import IndexConnection, answering, changing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,19 +83,19 @@ class SqliteIndex(IndexConnection):
     def unembedded(self, model: str, most: int) -> list[tuple[int, str]]:
         """Turns that have no vector of this model yet, with the text that stands for each."""
         with answering(self.path):
-            return embedding.due(self._db, model, most)
+            return vector_rows.due(self._db, model, most)
 
     def is_unembedded(self, model: str) -> bool:
         """Whether turns may be without a vector of this model."""
         with answering(self.path):
-            return embedding.is_due(self._db, model)
+            return vector_rows.is_due(self._db, model)
 
     def all_embedded(self, model: str) -> None:
         """Note that every turn that is there has what it needs, unless one came meanwhile."""
         with answering(self.path), changing(self._db):
-            if not embedding.due(self._db, model, 1):
+            if not vector_rows.due(self._db, model, 1):
                 newest = self._db.execute("SELECT coalesce(max(n), 0) FROM turn").fetchone()[0]
-                embedding.settled(self._db, model, newest)
+                vector_rows.settled(self._db, model, newest)
 
     def embedded(self, model: str, width: int, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors of turns. Those whose turn went away meanwhile are dropped."""

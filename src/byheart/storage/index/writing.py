@@ -9,8 +9,23 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from byheart.domain.sessions import Found, How, Mark, Session, Speaker, Stamp, Standing, Tally, Touch, Turn
-from byheart.domain.work import CommandFact, ErrorFact, FixFact, Remark, Step
+from byheart.domain.sessions import (
+    CommandFact,
+    ErrorFact,
+    FixFact,
+    Found,
+    How,
+    Mark,
+    Remark,
+    Session,
+    Speaker,
+    Stamp,
+    Standing,
+    Step,
+    Tally,
+    Touch,
+    Turn,
+)
 from byheart.storage.index.schema import changing
 from byheart.text.questions import humps, spelled
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Thread, Written
 from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, DueSession, Job, JobClaim, JobState, JobView, Kept
-from byheart.storage.queue.clock import Workers, era, ticks
-from byheart.storage.queue.schema import changing, connected, explained
+from byheart.storage.queue.schema import Workers, changing, connected, era, explained, ticks
 
 if TYPE_CHECKING:
     import sqlite3

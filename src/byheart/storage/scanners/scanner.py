@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from byheart.domain.results import Finding
-from byheart.storage.scanners import disguises, tables
+from byheart.storage.scanners import disguises
 from byheart.storage.scanners.engine import BETWEEN, Engine, compiled
 from byheart.storage.scanners.generic import shape_rules
 from byheart.storage.scanners.instructions import command_rules, instruction_rules, personal_rules
@@ -55,9 +55,9 @@ class _Secrets:
                 parted.append(start)
             else:
                 yield rule, start, disguises.folded(content, start, end, ends)
-        headers = (found.start() for found in compiled(tables.HEADER).finditer(content))
-        for start, end in tables.cells(content, headers):
-            yield tables.TABLE, start, end
+        headers = (found.start() for found in compiled(disguises.HEADER).finditer(content))
+        for start, end in disguises.cells(content, headers):
+            yield disguises.TABLE, start, end
         if depth == _DEEPEST:
             return
         spelled = (

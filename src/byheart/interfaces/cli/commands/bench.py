@@ -10,7 +10,7 @@ import click
 
 from byheart.bench.run import measured_latency, measured_learning, measured_retrieval
 from byheart.domain.errors import BadInput
-from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import table
 
 
@@ -45,7 +45,7 @@ def bench() -> None:
     show_default=True,
     help="Measure speed and memory at so many made-up records, too; 0 for not at all.",
 )
-@options.json_option
+@group.json_option
 def retrieval(
     data: str | None,
     sets: tuple[str, ...],
@@ -94,7 +94,7 @@ def retrieval(
     show_default=True,
     help="Measure how long so many sessions take; 0 for not at all.",
 )
-@options.json_option
+@group.json_option
 def learning(data: str, sizes: tuple[int, ...], as_object: bool) -> int:
     """Say what learning finds of what it should, how surely, and how long many sessions take."""
     if not os.path.isdir(data):

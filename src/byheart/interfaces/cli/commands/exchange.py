@@ -10,7 +10,7 @@ from byheart.app.open import OpenMemory, place_of
 from byheart.domain.errors import BadInput
 from byheart.domain.records import Scope
 from byheart.domain.reports import Conversion
-from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import receipt_line
 from byheart.text.unicode import visible
 from byheart.workspace.foreign import FORMATS
@@ -33,8 +33,8 @@ _TARGETS = ("json", *common.NOTEBOOKS)
 @click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="The notebook to write to.")
 @click.option("--dry-run", is_flag=True, help="Say what would be skipped; store nothing.")
 @click.option("--include-forgotten", is_flag=True, help="Also store what was forgotten here.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def import_(
     file: str | None,
     agents: bool,
@@ -119,8 +119,8 @@ def _taken_over(opened: OpenMemory, names: tuple[str, ...], *, dry_run: bool, as
 )
 @click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
 @click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def export(target: str, out: str | None, allow_secret: bool, scope: str | None, as_object: bool) -> None:
     """Print all memories as one text, and on stderr what the format cannot keep."""
     opened = common.opened()
@@ -136,7 +136,7 @@ def export(target: str, out: str | None, allow_secret: bool, scope: str | None, 
 @click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
 @click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
 @click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
-@options.json_option
+@group.json_option
 def convert(file: str, target: str, fmt: str | None, out: str | None, allow_secret: bool, as_object: bool) -> None:
     """Print a memory file in another format, and on stderr what is lost; FILE stays as it is."""
     opened = common.opened()

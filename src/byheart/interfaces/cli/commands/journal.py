@@ -1,19 +1,24 @@
-"""byheart journal: append, list, context, scan, compact, flush, upkeep, settings."""
+"""byheart journal and schedule: append, list, context, scan, compact, flush, upkeep, settings; and letting the machine start upkeep."""
 
 from __future__ import annotations
 
 import json
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from byheart.domain.errors import BadInput, ByheartError
+from byheart.app.upkeep import schedulers, upkeep_job
+from byheart.domain.errors import BadInput, ByheartError, Environment
 from byheart.domain.journal import MAIN, Appended, Compacted, Sensitivity
 from byheart.domain.records import Scope
-from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import finding_line, journal_line
 from byheart.text.unicode import visible
+
+if TYPE_CHECKING:
+    from byheart.storage.background import Scheduler
 
 _LABELS = [each.value for each in Sensitivity]
 
@@ -42,8 +47,8 @@ def journal() -> None:
 @click.option("--record", help="A whole record as JSON, or - to read it from standard input.")
 @click.option("--auto", is_flag=True, help="Nobody asked: store nothing while memory is off, nor what was forgotten.")
 @click.option("--redact", is_flag=True, help="Blank out a secret in the text instead of refusing it.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def append(
     text: tuple[str, ...],
     category: str | None,
@@ -104,8 +109,8 @@ def _tell(done: Appended, as_object: bool) -> None:
 @click.option("--session", help="Only this session's records.")
 @click.option("--category", help="Only this category.")
 @click.option("--allow-secret", is_flag=True, help="Also those labelled secret.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def list_(
     limit: int, session: str | None, category: str | None, allow_secret: bool, scope: str | None, as_object: bool
 ) -> int:
@@ -131,7 +136,7 @@ def list_(
 @click.option(
     "--last-message", default="", help="What the user said last: experiences that have to do with it are told, too."
 )
-@options.json_option
+@group.json_option
 def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool) -> int:
     """Print what a main session is told at its start: USER.md, LONGMEMORY.md, MEMORY.md, yesterday's and today's log.
 
@@ -154,8 +159,8 @@ def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool
 
 
 @journal.command(epilog=common.examples("byheart journal scan"))
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def scan(scope: str | None, as_object: bool) -> int:
     """Look for contradictions, duplicates, stale records and broken lines; exit code 3 when there are any.
 
@@ -176,8 +181,8 @@ def scan(scope: str | None, as_object: bool) -> int:
     "--force", is_flag=True, help="Also while compaction is not enabled, or the file is under its thresholds."
 )
 @click.option("--session", help="Write this session's checkpoint first.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def compact(force: bool, session: str | None, scope: str | None, as_object: bool) -> int:
     """Merge old turn summaries and notes into a few summaries.
 
@@ -209,8 +214,8 @@ def _outcome(done: Compacted) -> str:
 
 @journal.command(epilog=common.examples("byheart journal flush --session main"))
 @click.option("--session", default=MAIN, show_default=True, help="The session that is about to be compacted.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def flush(session: str, scope: str | None, as_object: bool) -> None:
     """Write the checkpoint record that comes before a compaction."""
     _tell(common.opened().memory.journal(Scope(scope or "local")).flush_pre_compaction(session), as_object)
@@ -219,7 +224,7 @@ def flush(session: str, scope: str | None, as_object: bool) -> None:
 @journal.command(epilog=common.examples("byheart journal upkeep --all"))
 @click.option("--all", "everywhere", is_flag=True, help="The journals of all projects, not only of this one.")
 @click.option("--force", is_flag=True, help="Also what is not due yet.")
-@options.json_option
+@group.json_option
 def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
     """Do what is due: the scheduled compaction, the scan for contradictions and stale records, gathering experiences.
 
@@ -268,7 +273,7 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 )
 @click.option("--from", "file", help="Another program's configuration (JSON) with continuity and memory settings.")
 @click.option("--write", is_flag=True, help="Add the [journal] table to your config.toml instead of printing it.")
-@options.json_option
+@group.json_option
 def settings(file: str | None, write: bool, as_object: bool) -> int:
     """Print the journal's settings, or those that another program's configuration comes to."""
     from byheart.app.config_file import carried_over, carry_over
@@ -294,3 +299,93 @@ def settings(file: str | None, write: bool, as_object: bool) -> int:
     else:
         common.page(taken.text.rstrip("\n"))
     return 0 if taken.values else 1
+
+
+_NAMES = ("systemd", "cron")
+
+
+@click.group(epilog=common.examples("byheart schedule show", "byheart schedule install --cron"))
+def schedule() -> None:
+    """Let the machine start upkeep every hour; without it, any byheart command does when something is due.
+
+    Nothing is installed unless you ask. What is installed only runs `byheart journal upkeep --all`, which does what is due.
+    """
+
+
+def _chosen(name: str | None) -> list[Scheduler]:
+    found = schedulers(common.surroundings())
+    return [each for each in found if name in (None, each.name)]
+
+
+@schedule.command(epilog=common.examples("byheart schedule install", "byheart schedule install --systemd --print"))
+@click.option("--systemd", "name", flag_value="systemd", help="A timer of your own systemd.")
+@click.option("--cron", "name", flag_value="cron", help="A line in your crontab.")
+@click.option("--print", "only_print", is_flag=True, help="Print what would be installed; change nothing.")
+@group.json_option
+def install(name: str | None, only_print: bool, as_object: bool) -> int:
+    """Install a timer: systemd where it answers, else cron."""
+    job = upkeep_job(common.surroundings())
+    wanted = _chosen(name)
+    if only_print:
+        texts = {f"{each.name}: {file}": text for each in wanted for file, text in each.texts(job).items()}
+        if as_object:
+            common.put(texts)
+        else:
+            for title, text in texts.items():
+                common.note(title)
+                common.page(text.rstrip("\n"))
+        return 0
+    usable = next((each for each in wanted if each.is_available()), None)
+    if usable is None:
+        tried = " and ".join(each.name for each in wanted)
+        raise Environment(f"{tried} cannot be used here; byheart schedule install --print shows what to set up by hand")
+    for other in _chosen(None):
+        # One timer is enough: an earlier one of the other sort goes.
+        if other is not usable and other.name != usable.name and other.is_available():
+            other.remove()
+    done = usable.install(job)
+    if as_object:
+        common.put({"scheduler": usable.name, "done": done})
+    else:
+        for line in done:
+            common.say(line)
+        common.note("take it back with: byheart schedule remove")
+    return 0
+
+
+@schedule.command(epilog=common.examples("byheart schedule remove"))
+@group.json_option
+def remove(as_object: bool) -> int:
+    """Remove every timer that byheart installed."""
+    done = [line for each in _chosen(None) if each.is_available() or each.name == "systemd" for line in each.remove()]
+    if as_object:
+        common.put({"done": done})
+    else:
+        for line in done:
+            common.say(line)
+    if not done:
+        common.note("byheart: nothing is scheduled")
+        return 1
+    return 0
+
+
+@schedule.command(epilog=common.examples("byheart schedule show"))
+@group.json_option
+def show(as_object: bool) -> int:
+    """Show what is installed."""
+    found = {
+        each.name: text
+        for each in _chosen(None)
+        if each.is_available() or each.name == "systemd"
+        if (text := each.show()) is not None
+    }
+    if as_object:
+        common.put(found)
+    else:
+        for name, text in found.items():
+            common.note(f"{name}:")
+            common.page(text)
+    if not found:
+        common.note("byheart: nothing is scheduled; byheart schedule install sets it up")
+        return 1
+    return 0

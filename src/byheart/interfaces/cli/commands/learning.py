@@ -8,8 +8,8 @@ import click
 
 from byheart.domain.errors import BadInput
 from byheart.handbook.phrases import shortened
-from byheart.interfaces.cli import common, options
-from byheart.interfaces.cli.progress import bar
+from byheart.interfaces.cli import common, group
+from byheart.interfaces.cli.common import bar
 from byheart.interfaces.render import receipt_line, table
 from byheart.text.unicode import visible
 
@@ -61,7 +61,7 @@ def learning() -> tuple[OpenMemory, Learning]:
 )
 @click.option("--no-refresh", is_flag=True, help="Learn from the index as it is; read no transcript.")
 @click.option("--hand", is_flag=True, hidden=True, help="Only extract, as one of several processes.")
-@options.json_option
+@group.json_option
 def learn(
     dry_run: bool,
     names: tuple[str, ...],
@@ -206,7 +206,7 @@ def inbox() -> None:
 @inbox.command("list", epilog=common.examples("byheart inbox", "byheart inbox --json"))
 @click.option("--all", "every_one", is_flag=True, help="Of all projects.")
 @project_option
-@options.json_option
+@group.json_option
 def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
     """Show what waits for a decision in this project."""
     _, every = learning()
@@ -228,7 +228,7 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
 @inbox.command(epilog=common.examples("byheart inbox accept 1a2b3c4d"))
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
 @project_option
-@options.json_option
+@group.json_option
 def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
     """Store what it says as a preference of this project."""
     every = learning()[1].at(project)
@@ -240,7 +240,7 @@ def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None
 @click.argument("name", metavar="ID")
 @click.argument("text")
 @project_option
-@options.json_option
+@group.json_option
 def edit(project: str | None, name: str, text: str, as_object: bool) -> None:
     """Store it in other words."""
     if not text.strip():
@@ -260,7 +260,7 @@ def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
 @inbox.command(epilog=common.examples("byheart inbox reject 1a2b3c4d"))
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
 @project_option
-@options.json_option
+@group.json_option
 def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
     """Never learn it, and never ask about it again."""
     every = learning()[1].at(project)
@@ -283,7 +283,7 @@ def jobs() -> None:
 
 @jobs.command("list", epilog=common.examples("byheart jobs list", "byheart jobs list --all --json"))
 @click.option("--all", "every_one", is_flag=True, help="Show finished work, too.")
-@options.json_option
+@group.json_option
 def list_jobs(every_one: bool, as_object: bool) -> int:
     """Show jobs, those that need somebody first."""
     _, every = learning()
@@ -304,7 +304,7 @@ def list_jobs(every_one: bool, as_object: bool) -> int:
 
 @jobs.command("show", epilog=common.examples("byheart jobs show 0194f5a6"))
 @click.argument("name")
-@options.json_option
+@group.json_option
 def show_job(name: str, as_object: bool) -> None:
     """Show one job: a session's or a project's, by its name or how that begins."""
     _, every = learning()
@@ -313,7 +313,7 @@ def show_job(name: str, as_object: bool) -> None:
 
 @jobs.command("retry", epilog=common.examples("byheart jobs retry 0194f5a6"))
 @click.argument("name")
-@options.json_option
+@group.json_option
 def retry_job(name: str, as_object: bool) -> None:
     """Give a job all of its tries back; the next byheart learn does it."""
     _, every = learning()
@@ -322,7 +322,7 @@ def retry_job(name: str, as_object: bool) -> None:
 
 @jobs.command("drop", epilog=common.examples("byheart jobs drop 0194f5a6"))
 @click.argument("name")
-@options.json_option
+@group.json_option
 def drop_job(name: str, as_object: bool) -> None:
     """Let go of a job until its session changes."""
     _, every = learning()
@@ -343,7 +343,7 @@ def _one(job: JobView, as_object: bool) -> None:
 
 
 @click.command(hidden=True, epilog=common.examples("byheart work"))
-@options.json_option
+@group.json_option
 def work(as_object: bool) -> int:
     """Learn from what is due and make briefs ready, as hooks have it done; nothing where somebody is at it."""
     from byheart.app import worker

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import BadInput, Refused
-from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.commands.learning import learning, project_option
 from byheart.interfaces.render import table
 from byheart.text.unicode import visible
@@ -34,7 +34,7 @@ def memory() -> None:
 
 @memory.command(epilog=common.examples("byheart memory view"))
 @project_option
-@options.json_option
+@group.json_option
 def view(project: str | None, as_object: bool) -> int:
     """Show what a session of this project is handed."""
     from byheart.app import briefs
@@ -59,7 +59,7 @@ def view(project: str | None, as_object: bool) -> int:
 )
 @click.argument("address")
 @project_option
-@options.json_option
+@group.json_option
 def read(project: str | None, address: str, as_object: bool) -> None:
     """Show what a memory:// address names."""
     every = _chosen(project)
@@ -72,7 +72,7 @@ def read(project: str | None, address: str, as_object: bool) -> None:
 
 @memory.command(epilog=common.examples("byheart memory stats"))
 @project_option
-@options.json_option
+@group.json_option
 def stats(project: str | None, as_object: bool) -> None:
     """Count what memory holds of this project."""
     every = _chosen(project)
@@ -92,7 +92,7 @@ def stats(project: str | None, as_object: bool) -> None:
 
 @memory.command(epilog=common.examples("byheart memory diagnose"))
 @project_option
-@options.json_option
+@group.json_option
 def diagnose(project: str | None, as_object: bool) -> None:
     """Say why something was not learnt, and what to do."""
     every = _chosen(project)
@@ -120,7 +120,7 @@ def _rebuilt(project: str | None, force: bool, as_object: bool) -> int:
 @memory.command(epilog=common.examples("byheart memory rebuild"))
 @click.option("--force", is_flag=True, help="Also where the new handbook is much shorter than the old one.")
 @project_option
-@options.json_option
+@group.json_option
 def rebuild(project: str | None, force: bool, as_object: bool) -> int:
     """Make this project's handbook anew from what was extracted. Lines of yours stay."""
     return _rebuilt(project, force, as_object)
@@ -128,7 +128,7 @@ def rebuild(project: str | None, force: bool, as_object: bool) -> int:
 
 @memory.command(epilog=common.examples("byheart memory enqueue"))
 @project_option
-@options.json_option
+@group.json_option
 def enqueue(project: str | None, as_object: bool) -> None:
     """Have this project's sessions learnt from anew by the next byheart learn."""
     every = _chosen(project)
@@ -141,7 +141,7 @@ def enqueue(project: str | None, as_object: bool) -> None:
 
 @memory.command(epilog=common.examples("byheart memory rollback"))
 @project_option
-@options.json_option
+@group.json_option
 def rollback(project: str | None, as_object: bool) -> None:
     """Bring back this project's handbook as it was before the last change that byheart made to it."""
     every = _chosen(project)
@@ -155,7 +155,7 @@ def rollback(project: str | None, as_object: bool) -> None:
 @memory.command(epilog=common.examples("byheart memory forget 0194f5a6"))
 @click.argument("session")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@options.json_option
+@group.json_option
 def forget(session: str, yes: bool, as_object: bool) -> None:
     """Take away what one session taught, for good. Its transcript stays, and is not learnt from again."""
     opened, every = learning()
@@ -197,7 +197,7 @@ def _chosen(project: str | None) -> Learning:
 @memory.command(epilog=common.examples("byheart memory clear", "byheart memory clear --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
-@options.json_option
+@group.json_option
 def clear(project: str | None, yes: bool, as_object: bool) -> None:
     """Take away what was learnt of this project, and of no other. The next byheart learn learns it again."""
     _cleared(project, yes, as_object)
@@ -206,7 +206,7 @@ def clear(project: str | None, yes: bool, as_object: bool) -> None:
 @memory.command(epilog=common.examples("byheart memory reset --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
-@options.json_option
+@group.json_option
 def reset(project: str | None, yes: bool, as_object: bool) -> None:
     """The same as clear."""
     _cleared(project, yes, as_object)

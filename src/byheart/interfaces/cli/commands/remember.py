@@ -8,10 +8,9 @@ import sys
 import click
 
 from byheart.domain.errors import BadInput, NothingFound
-from byheart.domain.records import Kind, Scope, Signal, Triple, Value
-from byheart.domain.requests import Request
+from byheart.domain.records import Kind, Request, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
-from byheart.interfaces.cli import common, options
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
 from byheart.language.wording import simple_value
 from byheart.notebooks.forget import CANNOT_UNDO
@@ -41,8 +40,8 @@ _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred"
 @click.option("--auto", is_flag=True, help="Nobody asked: store only what the capture policy lets through.")
 @click.option("--signal", type=click.Choice(list(_SIGNALS)), help="With --auto: how the signal came.")
 @click.option("--dry-run", is_flag=True, help="Say what the capture policy thinks; store nothing.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def remember(
     text: tuple[str, ...],
     kind: str | None,
@@ -140,8 +139,8 @@ def _print(receipt: Receipt, given: frozenset[str] = frozenset()) -> None:
 @click.argument("selector")
 @click.option("--reason", default="user asked", show_default=True, help="Why; kept in the tombstone.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: bool) -> None:
     """Remove one memory for good.
 
@@ -189,8 +188,8 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
 
 @click.command(epilog=common.examples("byheart confirm tooling.pnpm"))
 @click.argument("selector")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def confirm(selector: str, scope: str | None, as_object: bool) -> None:
     """Say that a memory is right: high confidence, no longer waiting for confirmation."""
     receipt = common.opened(writes=True).memory.confirm(selector, scope=common.scope_of(scope))
@@ -205,8 +204,8 @@ def confirm(selector: str, scope: str | None, as_object: bool) -> None:
 )
 @click.argument("name", required=False, type=click.Choice(["enabled", "announce_writes"]))
 @click.argument("state", required=False, type=click.Choice(["on", "off"]))
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def settings(name: str | None, state: str | None, scope: str | None, as_object: bool) -> None:
     """Show the notebook's switches and the configuration, or turn a switch on or off."""
     opened = common.opened(writes=True)
@@ -241,8 +240,8 @@ def settings(name: str | None, state: str | None, scope: str | None, as_object: 
 
 @click.command(epilog=common.examples("byheart undo", "byheart undo 3f9a01c2"))
 @click.argument("receipt", required=False)
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def undo(receipt: str | None, scope: str | None, as_object: bool) -> None:
     """Take back the last change, or the one that RECEIPT names (see byheart log).
 

@@ -14,10 +14,10 @@ import click
 from byheart.domain.errors import BadInput, Busy, Environment
 from byheart.domain.sessions import Which
 from byheart.interfaces import transcripts
-from byheart.interfaces.cli import common, options
-from byheart.interfaces.cli.progress import bar
+from byheart.interfaces.cli import common, group
+from byheart.interfaces.cli.common import bar
 from byheart.interfaces.render import table
-from byheart.text.times import moment
+from byheart.text.timewords import moment
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def _filters(command: Command) -> Command:
 
 def _opened(no_refresh: bool) -> tuple[OpenMemory, Sessions]:
     """The memory and the sessions, the index brought up to date unless that is not wanted."""
-    from byheart.app.sessions import open_sessions
-    from byheart.app.vectors import start_embedding
+    from byheart.app.sessions import open_sessions, start_embedding
 
     opened = common.opened()
     sessions = open_sessions(opened, common.surroundings())
@@ -137,7 +136,7 @@ def sessions() -> None:
 @click.option("--text", help="Only sessions in which all these words occur.")
 @click.option("--no-subagents", is_flag=True, help="Leave out what sub-agents did.")
 @_filters
-@options.json_option
+@group.json_option
 def list_(
     limit: int, text: str | None, no_subagents: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
@@ -165,7 +164,7 @@ def list_(
 @click.option("--turns", "span", metavar="FROM-TO", help="Only these turns.")
 @click.option("--full", is_flag=True, help="Read the transcript itself: nothing is shortened.")
 @click.option("--no-refresh", is_flag=True, help="Answer from the index as it is; read no transcript.")
-@options.json_option
+@group.json_option
 def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object: bool) -> int:
     """Show one session as a readable transcript, with the turn numbers that citations use.
 
@@ -217,7 +216,7 @@ def _span(text: str) -> tuple[int, int]:
 @click.option("--deep", is_flag=True, help="Read the best turns closely; better order, a moment longer.")
 @click.option("--explain", is_flag=True, help="Show what speaks for each turn.")
 @_filters
-@options.json_option
+@group.json_option
 def search(
     query: tuple[str, ...], limit: int, deep: bool, explain: bool, agent: str | None, project: str | None, since: str | None,
     until: str | None, no_refresh: bool, as_object: bool,
@@ -253,14 +252,14 @@ def search(
 @click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="How long at most.")
 @click.option("--no-refresh", is_flag=True, help="Do not look for new transcripts first.")
 @click.option("--gently", is_flag=True, help="Give way to everything else on this machine.")
-@options.json_option
+@group.json_option
 def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> int:
     """Make vectors of records and of what was said in sessions, so that they are found by meaning.
 
     This goes on in the background by itself, and starts anew when recall.embedder names another model; here it is done at
     once. What is done stays done.
     """
-    from byheart.app.vectors import claimed_embedding, embedded_records
+    from byheart.app.sessions import claimed_embedding, embedded_records
 
     if gently:
         os.nice(19)
@@ -283,7 +282,7 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
 @sessions.command(epilog=common.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))
 @click.option("--svg", metavar="FILE", help="Draw a calendar of activity by agent into FILE; - is the terminal.")
 @_filters
-@options.json_option
+@group.json_option
 def stats(
     svg: str | None,
     agent: str | None,
@@ -388,7 +387,7 @@ _LIMIT = click.option("-n", "--limit", type=click.IntRange(1, 100), default=5, s
 @_LIMIT
 @_EVERYWHERE
 @_filters
-@options.json_option
+@group.json_option
 def how(
     command: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
@@ -415,7 +414,7 @@ def how(
 @_LIMIT
 @_EVERYWHERE
 @_filters
-@options.json_option
+@group.json_option
 def fix(
     error: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
@@ -444,7 +443,7 @@ def fix(
 @click.option("--reads", is_flag=True, help="Also sessions that only read the file.")
 @_EVERYWHERE
 @_filters
-@options.json_option
+@group.json_option
 def blame(
     path: str, limit: int, reads: bool, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,

@@ -1,4 +1,4 @@
-"""Commands that only look: recall, show, list, profile, rules, log."""
+"""Commands that only look: recall, show, list, profile, rules, log, experiences, brief, why."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from byheart.domain.brief import ToldLine
 from byheart.domain.records import Kind, Scope
-from byheart.interfaces.cli import common, options, recall_output
+from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import hit_line, record_lines, statement, table
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.domain.recall import Experience
     from byheart.domain.results import Finding
 
 
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 @click.option("-n", "--limit", type=click.IntRange(1, 100), help="How many results at most.")
 @click.option("--deep", is_flag=True, help="Read the best results closely; better order, a moment longer.")
 @click.option("--explain", is_flag=True, help="Show what speaks for each result.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def recall(
     query: tuple[str, ...], limit: int | None, deep: bool, explain: bool, scope: str | None, as_object: bool
 ) -> int:
@@ -37,7 +39,7 @@ def recall(
 
     Quoted words are looked for as they stand. Words such as "last week" or "in March" are taken as a hint.
     """
-    return recall_output.told(query, limit=limit, deep=deep, explain=explain, scope=scope, as_object=as_object)
+    return common.told(query, limit=limit, deep=deep, explain=explain, scope=scope, as_object=as_object)
 
 
 @click.command(
@@ -47,8 +49,8 @@ def recall(
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="Only this kind.")
 @click.option("--tag", help="Only entries with this tag.")
 @click.option("--notebook", type=click.Choice(list(common.NOTEBOOKS)), help="Only this notebook.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | None, as_object: bool) -> int:
     """List memories, a line each."""
     opened = common.opened()
@@ -62,13 +64,13 @@ def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | 
     else:
         for hit in found.hits:
             common.say(hit_line(hit))
-    return recall_output.ended(found, "there are no memories here; add one with: byheart remember")
+    return common.ended(found, "there are no memories here; add one with: byheart remember")
 
 
 @click.command(epilog=common.examples("byheart show", "byheart show writing.tone"))
 @click.argument("selector", required=False)
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def show(selector: str | None, scope: str | None, as_object: bool) -> int:
     """Show the memory files as they are, or one memory in full.
 
@@ -104,8 +106,8 @@ def show(selector: str | None, scope: str | None, as_object: bool) -> int:
 
 @click.command(epilog=common.examples("byheart profile", "byheart profile --explain"))
 @click.option("--explain", is_flag=True, help="Also say what was left out, and why.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def profile(explain: bool, scope: str | None, as_object: bool) -> int:
     """Show the Active Profile: at most 15 preferences and lessons that apply to a session here.
 
@@ -135,8 +137,8 @@ def profile(explain: bool, scope: str | None, as_object: bool) -> int:
 
 @click.command(epilog=common.examples("byheart rules", "byheart rules --global"))
 @click.option("--all-scopes", is_flag=True, help="This project's rules and the global ones together.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
     """Show the three to seven rules that come before a session.
 
@@ -156,7 +158,7 @@ def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
     if _disabled(found.problems):
         common.note("byheart: memory is switched off")
         return 0
-    return recall_output.ended(found, "there are no rules here; add one with: byheart remember")
+    return common.ended(found, "there are no rules here; add one with: byheart remember")
 
 
 def _disabled(problems: Sequence[Finding]) -> bool:
@@ -165,8 +167,8 @@ def _disabled(problems: Sequence[Finding]) -> bool:
 
 @click.command(epilog=common.examples("byheart log", "byheart log -n 5 --json"))
 @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many entries.")
-@options.scope_option
-@options.json_option
+@group.scope_option
+@group.json_option
 def log(limit: int, scope: str | None, as_object: bool) -> int:
     """Show what changed, newest first, with the receipts that undo takes."""
     opened = common.opened()
@@ -189,3 +191,174 @@ def log(limit: int, scope: str | None, as_object: bool) -> int:
         common.note("byheart: nothing has changed yet")
         return 1
     return 0
+
+
+_ASKED, _LISTED = 5, 20
+
+
+@click.command(
+    epilog=common.examples(
+        'byheart experiences "the build runs out of memory"', "byheart experiences", "byheart experiences --gather"
+    )
+)
+@click.argument("query", nargs=-1)
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), help="How many at most: 5 that fit, or the 20 newest.")
+@click.option("--gather", is_flag=True, help="Keep what is new now, without waiting for upkeep.")
+@group.scope_option
+@group.json_option
+def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: str | None, as_object: bool) -> int:
+    """Ask for experiences that have to do with something; without a question, list the newest.
+
+    An experience is what said something new when it was gathered: a record, a lesson, a failure that a session overcame.
+    They are kept where journal.experience_store_enabled is true.
+    """
+    opened = common.opened(upkeep=not gather)
+    journal = opened.memory.journal()
+    if gather:
+        return _gather(scope, as_object)
+    scopes = common.scopes_of(scope)
+    if query:
+        found = journal.query_experiences(" ".join(query), limit or _ASKED, scopes=scopes)
+    else:
+        found = journal.experiences(scopes, most=limit or _LISTED)
+    if as_object:
+        common.put({"results": [_fields(each) for each in found]})
+    else:
+        _show(found)
+    if not found:
+        common.note("byheart: nothing fits" if query else "byheart: there are none yet; gather them with --gather")
+    return 0 if found else 1
+
+
+def _gather(scope: str | None, as_object: bool) -> int:
+    from byheart.app.sessions import learnt_of
+
+    opened = common.opened(upkeep=False)
+    rounds = []
+    for each in common.scopes_of(scope):
+        learnt = learnt_of(opened, common.surroundings()) if each is Scope.LOCAL else ()
+        rounds.append(opened.memory.journal(each).gather_experiences(learnt))
+    if as_object:
+        common.put(
+            [
+                {
+                    "path": done.path,
+                    "count": done.count,
+                    "dropped": done.dropped,
+                    "added": [_fields(each) for each in done.added],
+                }
+                for done in rounds
+            ]
+        )
+    else:
+        for done in rounds:
+            _show(done.added)
+            common.note(f"{done.path}: {len(done.added)} new, {done.count} in all")
+    return 0
+
+
+def _fields(each: Experience) -> dict[str, object]:
+    """As the tool of this name answers in other programs."""
+    return {
+        "id": each.id,
+        "recordId": each.record,
+        "text": each.text,
+        "category": each.category,
+        "sessionId": each.session,
+        "timestamp": each.timestamp,
+        "score": each.score,
+    }
+
+
+def _show(found: Sequence[Experience]) -> None:
+    for each in found:
+        where = f"  ({visible(each.record)})" if each.record else ""
+        common.say(
+            f"{each.timestamp[:10] or 'undated'}  [{visible(each.category)}] {visible(' '.join(each.text.split()))}{where}"
+        )
+
+
+@click.command(
+    epilog=common.examples(
+        "byheart brief", "byheart brief --explain", 'byheart brief --hint "flaky login test"', "byheart brief --json"
+    )
+)
+@click.option(
+    "--explain", is_flag=True, help="Say of each line why it is in, what was left out and why, and what each costs."
+)
+@click.option(
+    "--hint", default="", metavar="TEXT", help="What the session is about: its first prompt, a branch, files."
+)
+@click.option("--tokens", type=click.IntRange(200, 200_000), help="Most tokens; brief.tokens says how many else.")
+@click.option(
+    "--characters", type=click.IntRange(1_000, 1_000_000), help="Most characters, as for agents that cut longer texts."
+)
+@click.option("--prepare", is_flag=True, hidden=True, help="Only make it ready for the hooks.")
+@group.json_option
+def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, prepare: bool, as_object: bool) -> int:
+    """Show what a session in this folder is told at its start.
+
+    It is made from your profile, the rules, what sessions taught, and the journal: for this project and for all, never of
+    another. Each line names where it stands (byheart memory read shows it).
+    """
+    from byheart.app import briefs
+
+    opened = common.opened(upkeep=False)
+    around = common.surroundings()
+    if prepare:
+        briefs.prepared(opened, around)
+        return 0
+    found = briefs.brief(opened, around, hint=hint, tokens=tokens, characters=characters)
+    if as_object:
+        common.put(found)
+    elif found is not None and found.text:
+        common.page(found.text.rstrip("\n"))
+        if explain and found.told:
+            _explained(found.told, found.left_out)
+        common.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
+    for note in found.notes if found else ():
+        common.note(f"byheart: {visible(note)}")
+    if found is not None and not found.told:
+        return 1
+    if found is None:
+        common.note(
+            "byheart: there is nothing to tell a session here yet; byheart learn or byheart remember changes that"
+        )
+        return 1
+    return 0
+
+
+@click.command(epilog=common.examples("byheart why", "byheart why 5e550001"))
+@click.argument("session", required=False)
+@group.json_option
+def why(session: str | None, as_object: bool) -> None:
+    """Show what a session was told at its start, and why: the last one, or the one whose id begins so."""
+    from byheart.app import briefs
+
+    opened = common.opened(upkeep=False)
+    found = briefs.why(opened.home, session)
+    if as_object:
+        common.put(found)
+        return
+    common.say(
+        f"{visible(str(found['client']))} session {visible(str(found['session']))} in {visible(str(found['folder']))}, {found['at']}"
+    )
+    told = [ToldLine(section=str(each[0]), text=str(each[1]), address=str(each[2]), why=str(each[4]), tokens=int(each[3])) for each in found["told"]]  # fmt: skip
+    left = [ToldLine(section=str(each[0]), text=str(each[1]), address=str(each[2]), why=str(each[3])) for each in found["left_out"]]  # fmt: skip
+    _explained(told, left)
+
+
+def _explained(told: Sequence[ToldLine], left_out: Sequence[ToldLine]) -> None:
+    """Each line with its reason, and each that is not there."""
+    section = ""
+    for line in told:
+        if line.section != section:
+            section = line.section
+            common.say(f"\n{section}")
+        common.say(f"  {visible(line.text)}")
+        common.say(f"    {line.address}, {line.tokens} tokens: {visible(line.why)}")
+    if left_out:
+        common.say("\nLeft out")
+    for line in left_out:
+        common.say(f"  {visible(line.text)[:160]}")
+        common.say(f"    {line.address}: {visible(line.why)}")

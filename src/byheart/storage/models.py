@@ -1,14 +1,16 @@
-"""A command of the user's that reads a question and prints an answer."""
+"""Language models behind an address or a command."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from byheart.domain.models import NoAnswer
+from byheart.domain.learning import NoAnswer
+from byheart.storage import json_client
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,3 +70,38 @@ def _ended(child: subprocess.Popen[bytes]) -> None:
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream:
             stream.close()
+
+
+# What a server says where it does not like the question itself; anything else may pass.
+_QUESTION = (400, 413, 422)
+
+
+class EndpointModel:
+    """Asks `<address>/chat/completions`. What gets here has been cleaned of secrets."""
+
+    def __init__(self, address: str, model: str, key: str | None, seconds: float) -> None:
+        self._url = f"{address.rstrip('/')}/chat/completions"
+        self._model, self._key, self._seconds = model, key, seconds
+        self.id = f"endpoint:{address}:{model}"
+
+    def answer(self, system: str, prompt: str) -> str:
+        """What the model says. Raises NoAnswer."""
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        body = {"model": self._model, "messages": messages, "stream": False}
+        try:
+            told: Any = json_client.post(self._url, body, self._key, seconds=self._seconds, largest=_LARGEST)
+        except json_client.Refused as error:
+            raise NoAnswer(f"{self._url} answered {error}", for_this_alone=error.code in _QUESTION) from None
+        except json_client.TooLarge as error:
+            raise NoAnswer(f"{self._url} {error}", for_this_alone=True) from None
+        except json.JSONDecodeError:
+            raise NoAnswer(f"{self._url} did not answer as a chat server does") from None
+        except (OSError, ValueError) as error:
+            raise NoAnswer(f"{self._url} did not answer ({str(error)[:120]})") from None
+        try:
+            text = told["choices"][0]["message"]["content"]
+        except (LookupError, TypeError):
+            raise NoAnswer(f"{self._url} did not answer as a chat server does") from None
+        if not isinstance(text, str):
+            raise NoAnswer(f"{self._url} answered without a text", for_this_alone=True)
+        return text

@@ -1,1 +1,0 @@
-"""The same with a model, whose answers are checked."""

@@ -1,0 +1,294 @@
+"""Asking models in a run of learning. Without an answer everything goes on as it does without a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from byheart import prompts
+from byheart.domain.handbook import Bullet, Extract
+from byheart.domain.learning import ChatModel, Models, NoAnswer
+from byheart.domain.sessions import Speaker, Turn
+from byheart.domain.values import dataclass, replace
+from byheart.handbook import raw
+from byheart.handbook.phrases import bullet_of, one_line
+from byheart.learning.model_answers import proved, worded
+from byheart.text.slugs import short_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from byheart.domain.handbook import Handbook, Written
+    from byheart.domain.learning import LearnReport
+    from byheart.domain.ports import Scanner
+    from byheart.domain.sessions import Listed
+    from byheart.learning.handbook_files import HandbookFiles
+
+    Meant = TypeVar("Meant")
+    from collections.abc import Iterator
+
+# What a model answered for a handbook, with the digest of what it was asked, so that it is asked once.
+WORDING = "wording.json"
+
+
+@dataclass(slots=True)
+class Asking:
+    """The models of one run. One that cannot be reached is not asked again in it; its sessions wait for the next run."""
+
+    models: Models
+    scanner: Scanner
+    off: str = ""
+    asked: int = 0
+    unusable: int = 0
+
+    @property
+    def mark(self) -> str:
+        """What tells an extract that a model had a part in: another for another model."""
+        return short_digest(self.models.extracting.id)[:8]
+
+    def told(self) -> str:
+        """What became of the questions of a run, in words; empty where all went well."""
+        problems = [f"{self.off}; learnt without it, to be asked again the next time"] if self.off else []
+        if self.unusable:
+            problems.append(
+                f"{self.unusable} of its answers could not be used; what they were about is learnt without it"
+            )
+        return "; ".join(problems)
+
+    def about_session(
+        self,
+        thread: str,
+        listed: Listed,
+        turns: Sequence[Turn],
+        offline: Extract | None,
+        project: str,
+        report: LearnReport,
+    ) -> tuple[Extract | None, bool]:
+        """What a session taught, with a model's help; and whether it helped. False: ask it again another time."""
+        if self.off:
+            return offline, False
+        clean = self.scanner.redacted
+        system, prompt = about_session(thread, turns, self.models.characters, clean)
+        told = self._understood(self.models.extracting, system, clean(prompt), of_session)
+        if told is None:
+            return offline, not self.off
+        extract, fallen = proved(told, offline, listed.session, turns, project)
+        report.unproved += fallen
+        return extract, True
+
+    def about_project(
+        self, own_handbook: HandbookFiles, every: Sequence[Written], handbook: Handbook, is_fine: Callable[[str], bool]
+    ) -> tuple[Handbook, str | None]:
+        """A handbook in a model's words where it has any; and what to keep of its answer, so that it is not asked again
+        about the same."""
+        if not every:
+            return handbook, None
+        prompt = self.scanner.redacted(about_project(every, self.models.characters))
+        digest = short_digest(self.models.consolidating.id, prompt)
+        kept = _kept(own_handbook, digest)
+        if kept is None and not self.off:
+            told = self._understood(self.models.consolidating, "", prompt, of_project)
+            kept = json.dumps(told) if told is not None else None
+        if kept is None:
+            return handbook, None
+        clean = self.scanner.redacted(kept)
+        try:
+            lists = of_project(clean)
+        except BadAnswer:
+            # Blanking a secret out broke it.
+            return handbook, None
+        threads = [each.thread.id for each in every]
+        return worded(handbook, lists, prompt, threads, is_fine), json.dumps({"of": digest, "answer": clean}) + "\n"
+
+    def _understood(self, model: ChatModel, system: str, prompt: str, meaning: Callable[[str], Meant]) -> Meant | None:
+        """A model's answer as values: asked once more where it did not keep to the contract; None where it gave none."""
+        question = prompt
+        for _ in range(2):
+            try:
+                self.asked += 1
+                return meaning(model.answer(system, question))
+            except NoAnswer as error:
+                if not error.for_this_alone:
+                    self.off = self.scanner.redacted(str(error))
+                    return None
+                break
+            except BadAnswer as error:
+                question = f"{prompt}\n\n{prompts.filled('again', problem=str(error))}"
+        self.unusable += 1
+        return None
+
+
+def _kept(own_handbook: HandbookFiles, digest: str) -> str | None:
+    """What a model answered to this very question before."""
+    try:
+        told = json.loads(own_handbook.context.files.read(own_handbook.root.own(WORDING)).text or "{}")
+        return str(told["answer"]) if told["of"] == digest else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+_FROM = {Speaker.USER: "user", Speaker.ASSISTANT: "agent", Speaker.TOOL: "tool", Speaker.SYSTEM: "client"}
+# How long a text and a tool's output may be, from generous to scant: the first that fits is taken.
+_CUTS = ((12_000, 4_000), (6_000, 1_500), (3_000, 600), (1_500, 200), (600, 80))
+
+
+def about_session(thread: str, turns: Sequence[Turn], most: int, clean: Callable[[str], str]) -> tuple[str, str]:
+    """The two parts of phase 1's question: what holds for every session, and this one's record. `clean` takes secrets out."""
+    system = prompts.template("stage_one_system")
+    room = most - len(system) - len(prompts.template("stage_one_input"))
+    items = record(turns, room, clean)
+    return system, prompts.filled("stage_one_input", thread_id=thread, response_items_json=items)
+
+
+def record(turns: Sequence[Turn], most: int, clean: Callable[[str], str]) -> str:
+    """A session as JSON, in no more than so many characters: first outputs get shorter, then the middle is left out."""
+    lines: list[str] = []
+    for text, output in _CUTS:
+        lines = [json.dumps(_item(turn, text, output, clean), ensure_ascii=False) for turn in turns if turn.is_evidence]
+        if sum(map(len, lines)) + 2 * len(lines) <= most:
+            return _list(lines)
+    return _without_middle(lines, most)
+
+
+def _without_middle(lines: Sequence[str], most: int) -> str:
+    head: list[str] = []
+    tail: list[str] = []
+    left = most - 100
+    rest = list(lines)
+    while rest:
+        line = rest.pop(0) if len(head) <= len(tail) else rest.pop()
+        left -= len(line) + 2
+        if left < 0:
+            break
+        (head if len(head) <= len(tail) else tail).append(line)
+    gap = json.dumps({"left out": f"{len(lines) - len(head) - len(tail)} turns"})
+    return _list([*head, gap, *reversed(tail)])
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "[" + ",\n".join(lines) + "]"
+
+
+def _item(turn: Turn, text: int, output: int, clean: Callable[[str], str]) -> dict[str, object]:
+    who = "client" if turn.synthetic is not None and turn.speaker is Speaker.USER else _FROM[turn.speaker]
+    found: dict[str, object] = {"turn": turn.number, "from": "tool" if turn.tool else who}
+    if turn.text:
+        found["text"] = clean(_cut(turn.text, text))
+    if turn.tool:
+        found["tool"] = turn.tool
+        told = turn.command or turn.arguments
+        if told:
+            found["command" if turn.command else "arguments"] = clean(_cut(told, output))
+        if turn.output:
+            found["output"] = clean(_cut(turn.output, output))
+        if turn.exit is not None:
+            found["exit"] = turn.exit
+        elif turn.failed:
+            found["failed"] = True
+    return found
+
+
+def _cut(text: str, most: int) -> str:
+    """A text's beginning and end: that is where commands say what they do and how it ended."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]} […] {text[-(most // 2) :]}"
+
+
+def about_project(every: Sequence[Written], most: int) -> str:
+    """Phase 2's question: as many of the newest extracts as there is room for."""
+    room = most - len(prompts.template("consolidation"))
+    newest = sorted(every, key=lambda each: (-each.thread.updated.timestamp(), each.thread.id))
+    chosen: list[Written] = []
+    for each in newest:
+        room -= len(each.raw_memory) + len(each.rollout_summary) + 500
+        if room < 0 and chosen:
+            break
+        chosen.append(each)
+    summaries = "\n".join(raw.rollout_file(each) for each in chosen)
+    return prompts.filled("consolidation", raw_memories=raw.merged(chosen), rollout_summaries=summaries)
+
+
+_KEYS = ("rollout_summary", "rollout_slug", "raw_memory")
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_TASK = re.compile(r"^## Task (\d+)\b")
+_LISTS = ("profile", "tips", "blocks", "skills")
+
+
+class BadAnswer(ValueError):
+    """An answer that does not keep to the contract; the message says how, for the model as well as for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelExtract:
+    """What a model made of a session: nothing, or an extract that nobody has checked yet."""
+
+    extract: Extract | None
+    slug: str = ""
+
+
+def of_session(text: str) -> ModelExtract:
+    """The answer of phase 1. Raises BadAnswer."""
+    told = _object(text)
+    if set(told) != set(_KEYS):
+        raise BadAnswer(f"the object must have exactly the keys {', '.join(_KEYS)}; it has {', '.join(map(str, told))}")
+    for key in _KEYS:
+        if told[key] is not None and not isinstance(told[key], str):
+            raise BadAnswer(f"{key} must be a string")
+    body, summary = (told["raw_memory"] or "").strip(), (told["rollout_summary"] or "").strip()
+    if not body and not summary:
+        return ModelExtract(extract=None)
+    if not body:
+        raise BadAnswer("raw_memory is empty although rollout_summary is not")
+    extract = raw.parsed_raw(body)
+    if not extract.tasks:
+        raise BadAnswer('raw_memory has no "### Task 1: name" section')
+    steps = dict(_steps(summary))
+    tasks = tuple(replace(task, steps=tuple(steps.get(n, ()))) for n, task in enumerate(extract.tasks, 1))
+    heading = next((line[2:] for line in summary.split("\n") if line.startswith("# ")), "")
+    return ModelExtract(
+        extract=replace(extract, tasks=tasks, headline=one_line(heading, 200)), slug=told["rollout_slug"] or ""
+    )
+
+
+def _steps(summary: str) -> Iterator[tuple[int, list[Bullet]]]:
+    """The key steps of each task that a summary tells of."""
+    number, found, is_open = 0, list[Bullet](), False
+    for line in summary.split("\n"):
+        if heading := _TASK.match(line.strip()):
+            if number:
+                yield number, found
+            number, found, is_open = int(heading[1]), [], False
+        elif line.strip() == raw.STEPS:
+            is_open = True
+        elif is_open and line.lstrip()[:2] in ("- ", "* "):
+            found.append(bullet_of(line))
+        elif line.strip() and not line.lstrip().startswith(("-", "*")):
+            is_open = False
+    if number:
+        yield number, found
+
+
+def of_project(text: str) -> dict[str, list[Any]]:
+    """The answer of phase 2: its four lists. Raises BadAnswer."""
+    told = _object(text)
+    strange = [str(key) for key in told if key not in _LISTS]
+    if strange:
+        raise BadAnswer(f"{', '.join(strange)} is no key of the object; it has {', '.join(_LISTS)}")
+    for key in _LISTS:
+        if not isinstance(told.get(key, []), list):
+            raise BadAnswer(f"{key} must be a list")
+    return {key: told.get(key, []) for key in _LISTS}
+
+
+def _object(text: str) -> dict[str, Any]:
+    fenced = _FENCED.match(text)
+    try:
+        told = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError) as error:
+        raise BadAnswer(f"it is not a JSON object ({str(error)[:80]})") from None
+    if not isinstance(told, dict):
+        raise BadAnswer("it is not a JSON object")
+    return told

@@ -1,1 +1,0 @@
-"""Prepared briefs, and the lease of whoever prepares them."""

@@ -1,1 +1,0 @@
-"""What git keeps, read as data; git itself is never run."""
