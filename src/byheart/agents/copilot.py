@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byheart.agents.agent import Agent, Texts
 from byheart.agents.installing.pieces import (
@@ -27,6 +27,12 @@ from byheart.agents.reading.folders import Machine, files_in, is_running
 from byheart.agents.reading.turn_builder import TurnBuilder, chat_message
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, number, string, when
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
+from byheart.text.deferred import module
+
+if TYPE_CHECKING:
+    from byheart.domain import values
+else:
+    values = module("byheart.domain.values")
 
 NAME = "copilot"
 _FAMILIES = frozenset(
@@ -103,9 +109,7 @@ class CopilotReader:
         context = mapping(data.get("context")) or data
         builder = self.builder
         if builder.session.closed:
-            from byheart.domain.values import replace
-
-            builder.session = replace(builder.session, closed=None)
+            builder.session = values.replace(builder.session, closed=None)
         builder.know(id=string(data.get("sessionId")))
         builder.know_first(cwd=string(context.get("cwd")), commit=string(context.get("headCommit")))
         builder.know(

@@ -12,14 +12,22 @@ from byheart.domain.brief import Brief, ToldLine
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.domain.values import replace
 from byheart.storage import cards
+from byheart.text.deferred import module
 from byheart.text.tokens import tokens as counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from byheart.app.open import OpenMemory
-    from byheart.brief.build import CardParts
+    from byheart.brief import build, collect
+    from byheart.domain import documents
+    from byheart.learning import handbook_files
     from byheart.learning.handbook_files import HandbookFiles
+else:
+    build = module("byheart.brief.build")
+    collect = module("byheart.brief.collect")
+    documents = module("byheart.domain.documents")
+    handbook_files = module("byheart.learning.handbook_files")
 
 _HINT = 2_000
 
@@ -38,8 +46,6 @@ def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> 
             stale += [place for place, each in enumerate(old["sections"]) if each["name"] == "journal"]
         if not stale:
             return old
-    from byheart.brief import build
-
     card = build.card_of(_parts(opened, around), cards.VERSION, old, stale)
     card["private"] = bool(opened.memory.context.scanner.secrets(folder))
     # A path that holds a credential is kept nowhere; the card is made anew each time.
@@ -48,10 +54,7 @@ def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> 
     return card
 
 
-def _parts(opened: OpenMemory, around: Surroundings) -> CardParts:
-    from byheart.brief.build import CardParts
-    from byheart.learning.handbook_files import handbook_files_of
-
+def _parts(opened: OpenMemory, around: Surroundings) -> build.CardParts:
     project, context = opened.project, opened.memory.context
     general = [os.path.join(opened.home, "config.toml"), os.path.join(project.folder, ".byheart.toml")]
     dot_git = os.path.join(project.folder, ".git")
@@ -61,9 +64,9 @@ def _parts(opened: OpenMemory, around: Surroundings) -> CardParts:
         # One that appears is told of.
         names = (PROFILE_FILE, REPO_RULES, JOURNAL_FILE, *IN_CHECKOUT)
         general += [os.path.join(project.folder, name) for name in names]
-    return CardParts(
+    return build.CardParts(
         context=context,
-        handbook=handbook_files_of(context, opened.home, project.id),
+        handbook=handbook_files.handbook_files_of(context, opened.home, project.id),
         settings=opened.config.brief,
         summary_tokens=opened.config.learning.summary_tokens,
         learns=opened.config.flag("learning.enabled"),
@@ -90,14 +93,11 @@ def brief(
 
 def brief_of(opened: OpenMemory, around: Surroundings, handbook: HandbookFiles) -> Brief | None:
     """What a session of another project is told, as far as that can be known without its folder."""
-    from byheart.brief import build
-    from byheart.domain.documents import Project
-
     folder = next(
         (folder for folder, project in cards.folders(opened.home) if project == handbook.project),
         str(handbook.folder),
     )
-    project = Project(id=handbook.project, name=handbook.name, folder=folder)
+    project = documents.Project(id=handbook.project, name=handbook.name, folder=folder)
     parts = replace(_parts(opened, around), context=replace(handbook.context, project=project), handbook=handbook)
     return _cut(build.card_of(parts, cards.VERSION), opened, around, "", None, None, None)
 
@@ -154,8 +154,6 @@ def _verified(section: dict[str, Any], folder: str) -> dict[str, Any]:
 
 def _related(opened: OpenMemory, around: Surroundings, hint: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What memory holds about this very work, less what is told anyway."""
-    from byheart.brief import build, collect
-
     section = build.served(_parts(opened, around), collect.related(opened.memory.context, hint))
     told = {line[0] for each in known for line in each["lines"]}
     section["lines"] = [line for line in section["lines"] if line[0] not in told]

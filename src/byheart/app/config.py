@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING
 from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.values import dataclass, field, fields
+from byheart.text.deferred import module
 from byheart.workspace.context import Limits
 
 if TYPE_CHECKING:
-    from byheart.domain.brief import BriefSettings
-    from byheart.domain.learning import LearningSettings
-    from byheart.domain.sessions import Caps
+    from byheart.domain import brief, learning, sessions
+    from byheart.journal import schedule
+else:
+    brief = module("byheart.domain.brief")
+    learning = module("byheart.domain.learning")
+    sessions = module("byheart.domain.sessions")
+    schedule = module("byheart.journal.schedule")
 
 # importlib.resources would find it too, at the price of 20 ms of imports.
 DEFAULTS = os.path.join(os.path.dirname(__file__), "defaults.toml")
@@ -183,16 +188,12 @@ class Config:
         )
 
     @property
-    def learning(self) -> LearningSettings:
-        from byheart.domain.learning import LearningSettings
-
-        return LearningSettings(**{name: self.values[f"learning.{name}"] for name in _LEARNING})  # type: ignore[arg-type]
+    def learning(self) -> learning.LearningSettings:
+        return learning.LearningSettings(**{name: self.values[f"learning.{name}"] for name in _LEARNING})  # type: ignore[arg-type]
 
     @property
-    def brief(self) -> BriefSettings:
-        from byheart.domain.brief import BriefSettings
-
-        return BriefSettings(**{name: self.values[f"brief.{name}"] for name in _BRIEF})  # type: ignore[arg-type]
+    def brief(self) -> brief.BriefSettings:
+        return brief.BriefSettings(**{name: self.values[f"brief.{name}"] for name in _BRIEF})  # type: ignore[arg-type]
 
     @property
     def journal(self) -> JournalSettings:
@@ -200,11 +201,9 @@ class Config:
         return JournalSettings(**own, stale_days=int(self.number("check.stale_days")))  # type: ignore[arg-type]
 
     @property
-    def caps(self) -> Caps:
-        from byheart.domain.sessions import Caps
-
+    def caps(self) -> sessions.Caps:
         names = ("line_bytes", "file_bytes", "document_bytes", "unpacked_bytes")
-        return Caps(**{name: int(self.number(f"sessions.{name}")) for name in names})
+        return sessions.Caps(**{name: int(self.number(f"sessions.{name}")) for name in names})
 
     def number(self, key: str) -> float:
         return float(self.values[key])
@@ -345,9 +344,7 @@ def _checked(origin: str, key: str, value: Setting) -> Setting:
 def _well_formed(form: str, text: str) -> bool:
     # Nearly nobody sets these, so nobody else pays for their grammar.
     if form == CRON:
-        from byheart.journal.schedule import cron
-
-        return cron(text) is not None
+        return schedule.cron(text) is not None
     from zoneinfo import ZoneInfo
 
     try:

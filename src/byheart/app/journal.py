@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.journal import MAIN, Appended, Compacted, SessionContext, Upkeep
 from byheart.domain.recall import Experience, Gathered, PossibleExperience
 from byheart.domain.records import Record, Scope
 from byheart.domain.results import Finding, Hit
 from byheart.domain.values import replace
+from byheart.text.deferred import module
 from byheart.workspace.context import Context
+
+if TYPE_CHECKING:
+    from byheart.journal import append, compact, experiences, integrity, reading, session_context, upkeep
+    from byheart.recall import recall, sync
+else:
+    append = module("byheart.journal.append")
+    compact = module("byheart.journal.compact")
+    experiences = module("byheart.journal.experiences")
+    integrity = module("byheart.journal.integrity")
+    reading = module("byheart.journal.reading")
+    session_context = module("byheart.journal.session_context")
+    upkeep = module("byheart.journal.upkeep")
+    recall = module("byheart.recall.recall")
+    sync = module("byheart.recall.sync")
 
 BOTH = (Scope.LOCAL, Scope.GLOBAL)
 
@@ -22,35 +38,24 @@ class MemoryStore:
 
     def append(self, record: Mapping[str, object], *, asked: bool = True, redact: bool = False) -> Appended:
         """Write a record to MEMORY.md and today's log; trim and compact as configured."""
-        from byheart.journal import append, compact
-        from byheart.recall import sync
-
         done = append.append(self._context, record, self._scope, asked=asked, redact=redact)
         sync.written(self._context)
         return replace(done, compaction=compact.after_append(self._context, self._scope))
 
     def read_all(self) -> list[Record]:
         """Every record of MEMORY.md, whatever its label."""
-        from byheart.journal import reading
-
         return reading.read_all(self._context, self._scope)
 
     def retrieve_for_session(self, session_id: str, *, allow_secret: bool = False) -> list[Record]:
         """The records of one session; those labelled secret only where that is asked for."""
-        from byheart.journal import reading
-
         return reading.retrieve(self._context, self._scope, session_id, allow_secret=allow_secret)
 
     def flush_pre_compaction(self, session_id: str = MAIN) -> Appended:
         """Append the checkpoint that comes before a compaction."""
-        from byheart.journal import append
-
         return append.append(self._context, append.checkpoint(session_id), self._scope)
 
     def integrity_scan(self) -> list[Finding]:
         """Contradictions, duplicates, stale records, broken lines; findings only."""
-        from byheart.journal import integrity
-
         return integrity.integrity_scan(self._context, self._scope)
 
     def session_context(
@@ -58,32 +63,24 @@ class MemoryStore:
     ) -> SessionContext:
         """What a main session is told at its start, from both scopes, under the cap; with what its user said last, also the
         experiences that have to do with it."""
-        from byheart.journal import session_context as context
-
-        return context.session_context(self._context, main=main, allow_secret=allow_secret, last_message=last_message)
+        return session_context.session_context(
+            self._context, main=main, allow_secret=allow_secret, last_message=last_message
+        )
 
     def recall_memory(self, query: str, top_k: int = 5) -> list[Hit]:
         """Records of this journal that fit a question, best first, among the newest that may be asked for."""
-        from byheart.recall import recall
-
         return recall.of_journal(self._context, query, self._scope, max(1, min(20, top_k)))
 
     def gather_experiences(self, learnt: Sequence[PossibleExperience] = ()) -> Gathered:
         """Keep what is new among recent records, lessons, and what sessions showed."""
-        from byheart.journal import experiences
-
         return experiences.gather(self._context, self._scope, learnt)
 
     def experiences(self, scopes: Sequence[Scope] = BOTH, *, most: int = 20) -> list[Experience]:
         """The newest experiences."""
-        from byheart.journal import experiences
-
         return experiences.listed(self._context, scopes, most)
 
     def query_experiences(self, query: str, top_k: int = 5, *, scopes: Sequence[Scope] = BOTH) -> list[Experience]:
         """The experiences that have to do with a question, best first."""
-        from byheart.journal import experiences
-
         return experiences.asked(self._context, query, scopes, max(1, min(20, top_k)))
 
     def listing(
@@ -95,16 +92,12 @@ class MemoryStore:
         most: int | None = None,
     ) -> list[Hit]:
         """The newest records that fit the filters, in file order."""
-        from byheart.journal import reading
-
         return reading.listing(
             self._context, self._scope, session=session, category=category, allow_secret=allow_secret, most=most
         )
 
     def compact(self, *, force: bool = False, session_id: str | None = None) -> Compacted:
         """Merge old records into summaries, if it is time to."""
-        from byheart.journal import compact
-
         return compact.compact(self._context, self._scope, force=force, session=session_id)
 
     def upkeep(
@@ -115,8 +108,6 @@ class MemoryStore:
         learnt: Callable[[], Sequence[PossibleExperience]] = tuple,
     ) -> list[Upkeep]:
         """Run what is due."""
-        from byheart.journal import upkeep
-
         return upkeep.upkeep(self._context, scopes, force=force, learnt=learnt)
 
     readAll = read_all  # noqa: N815 - the name that the format's other implementations use

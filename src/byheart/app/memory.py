@@ -5,20 +5,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Scope
+from byheart.text.deferred import module
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, SearchTools, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.app.journal import MemoryStore
+    from byheart.app import journal
+    from byheart.domain import records, reports, values
     from byheart.domain.documents import Place, Settings
     from byheart.domain.records import Request
-    from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry, Verdict
+    from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
+    from byheart.journal import schedule
+    from byheart.notebooks import check, exchange, forget, history, overview, remember, setup
+    from byheart.notebooks import request as asking
     from byheart.notebooks.check import Proposal
     from byheart.notebooks.overview import Page
     from byheart.notebooks.setup import Ready
+    from byheart.recall import recall, sync
     from byheart.search.models import Use
+else:
+    journal = module("byheart.app.journal")
+    records = module("byheart.domain.records")
+    reports = module("byheart.domain.reports")
+    values = module("byheart.domain.values")
+    schedule = module("byheart.journal.schedule")
+    check = module("byheart.notebooks.check")
+    exchange = module("byheart.notebooks.exchange")
+    forget = module("byheart.notebooks.forget")
+    history = module("byheart.notebooks.history")
+    overview = module("byheart.notebooks.overview")
+    remember = module("byheart.notebooks.remember")
+    asking = module("byheart.notebooks.request")
+    setup = module("byheart.notebooks.setup")
+    recall = module("byheart.recall.recall")
+    sync = module("byheart.recall.sync")
 
 BOTH = (Scope.LOCAL, Scope.GLOBAL)
 NOTEBOOKS = (PROFILE, RULES)
@@ -38,58 +60,43 @@ class Memory:
         """What all stories of this memory have at hand."""
         return self._context
 
-    def journal(self, scope: Scope = Scope.LOCAL) -> MemoryStore:
+    def journal(self, scope: Scope = Scope.LOCAL) -> journal.MemoryStore:
         """The journal of a scope: append, read, hand over, keep up."""
-        from byheart.app.journal import MemoryStore
-
-        return MemoryStore(self._context, scope)
+        return journal.MemoryStore(self._context, scope)
 
     def remember(self, request: Request) -> Receipt:
         """Store one memory where its kind belongs."""
-        from byheart.notebooks import remember as write
-        from byheart.recall import sync
-
-        receipt = write.remember(self._context, request)
+        receipt = remember.remember(self._context, request)
         sync.written(self._context)
         return receipt
 
-    def judge(self, request: Request) -> Verdict:
+    def judge(self, request: Request) -> reports.Verdict:
         """What the capture policy would say, without storing anything."""
-        from byheart.domain.records import Confidence
-        from byheart.domain.reports import Reason, Verdict
-        from byheart.domain.values import replace
-        from byheart.notebooks import remember as write
-        from byheart.notebooks import request as asking
-
         if request.asked:
             # What somebody asks for is stored, unless it is refused as it would be for real.
-            effect = Reason(test="effect", passed=True, because=write.foreseen(self._context, request))
-            return Verdict(
+            effect = reports.Reason(test="effect", passed=True, because=remember.foreseen(self._context, request))
+            return reports.Verdict(
                 stored=True,
-                confidence=Confidence.HIGH,
+                confidence=records.Confidence.HIGH,
                 tags=(),
-                reasons=(Reason(test="asked for", passed=True, because="you say so yourself"), effect),
+                reasons=(reports.Reason(test="asked for", passed=True, because="you say so yourself"), effect),
             )
         candidate, _, _ = asking.compose(request)
-        verdict = write.verdict_of(self._context, candidate, request)
+        verdict = remember.verdict_of(self._context, candidate, request)
         if verdict.stored:
             # What the policy lets through may still be refused, as it would be for real.
-            effect = Reason(test="effect", passed=True, because=write.foreseen(self._context, request))
-            return replace(verdict, reasons=(*verdict.reasons, effect))
+            effect = reports.Reason(test="effect", passed=True, because=remember.foreseen(self._context, request))
+            return values.replace(verdict, reasons=(*verdict.reasons, effect))
         return verdict
 
     def recall(
         self, query: str, *, scopes: Sequence[Scope] = BOTH, most: int | None = None, deep: bool = False
     ) -> Listing:
         """Records that fit a query, best first."""
-        from byheart.recall import recall as recalling
-
-        return recalling.recall(self._context, query, scopes, most or self._context.limits.recall_results, deep=deep)
+        return recall.recall(self._context, query, scopes, most or self._context.limits.recall_results, deep=deep)
 
     def caught_up(self) -> None:
         """Take what was written into the index, without waiting for a question."""
-        from byheart.recall import sync
-
         sync.caught_up(self._context)
 
     @property
@@ -104,9 +111,6 @@ class Memory:
 
     def forget(self, selector: str, *, scope: Scope | None = None, reason: str = "user asked") -> Receipt:
         """Remove one record for good."""
-        from byheart.notebooks import forget
-        from byheart.recall import sync
-
         receipt = forget.forget(self._context, selector, scope, reason)
         # Somebody may have prepared one while the text was still there.
         self._context.drop_briefs()
@@ -115,20 +119,14 @@ class Memory:
 
     def confirm(self, selector: str, *, scope: Scope | None = None) -> Receipt:
         """Raise one record to high confidence."""
-        from byheart.notebooks import remember as write
-
-        return write.confirm(self._context, selector, scope)
+        return remember.confirm(self._context, selector, scope)
 
     def profile(self, *, scopes: Sequence[Scope] = BOTH) -> ProfileView:
         """The Active Profile for a session."""
-        from byheart.notebooks import overview
-
         return overview.profile(self._context, scopes)
 
     def rules(self, *, scopes: Sequence[Scope] = (Scope.LOCAL,)) -> Listing:
         """The three to seven rules to put before a session."""
-        from byheart.notebooks import overview
-
         return overview.rules(self._context, scopes)
 
     def list(
@@ -140,20 +138,14 @@ class Memory:
         tag: str | None = None,
     ) -> Listing:
         """Every record, in file order."""
-        from byheart.notebooks import overview
-
         return overview.listing(self._context, scopes, notebooks, kind, tag)
 
     def show(self, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Page]:
         """The files as they are."""
-        from byheart.notebooks import overview
-
         return overview.show(self._context, scopes)
 
     def find(self, selector: str, *, scope: Scope | None = None) -> Hit:
         """One record, named exactly."""
-        from byheart.notebooks import overview
-
         return overview.show_one(self._context, selector, scope)
 
     def settings(self, scope: Scope = Scope.LOCAL) -> Settings:
@@ -162,20 +154,14 @@ class Memory:
 
     def switch(self, name: str, *, on: bool, scope: Scope = Scope.LOCAL) -> Receipt:
         """Turn one of them on or off."""
-        from byheart.notebooks import remember as write
-
-        return write.switch(self._context, name, on, scope)
+        return remember.switch(self._context, name, on, scope)
 
     def log(self, *, scope: Scope = Scope.LOCAL, most: int = 20) -> Sequence[LogEntry]:
         """What changed, newest first."""
-        from byheart.notebooks import history
-
         return history.log(self._context, scope, most)
 
     def undo(self, receipt: str | None = None, *, scope: Scope | None = None) -> Receipt:
         """Take back one change."""
-        from byheart.notebooks import history
-
         return history.undo(self._context, receipt, scope)
 
     def import_(
@@ -189,41 +175,29 @@ class Memory:
         forgotten_too: bool = False,
     ) -> Imported:
         """Store what a file holds."""
-        from byheart.notebooks import exchange
-
         return exchange.import_(
             self._context, place, fmt, to=to, scope=scope, dry_run=dry_run, forgotten_too=forgotten_too
         )
 
     def export(self, target: str, *, scopes: Sequence[Scope] = BOTH, allow_secret: bool = False) -> Conversion:
         """Everything as one text; records labelled secret only where that is asked for."""
-        from byheart.notebooks import exchange
-
         return exchange.export(self._context, scopes, target, with_secret=allow_secret)
 
     def convert(self, place: Place, target: str, *, fmt: str | None = None, allow_secret: bool = False) -> Conversion:
         """A file as a text in another format."""
-        from byheart.notebooks import exchange
-
         return exchange.convert(self._context, place, fmt, target, with_secret=allow_secret)
 
     def check(self, place: Place | None = None, *, scopes: Sequence[Scope] = BOTH) -> Sequence[Finding]:
         """What is wrong with the memory, or with one file."""
-        from byheart.notebooks import check as checks
-
-        return checks.check_file(self._context, place) if place else checks.check(self._context, scopes)
+        return check.check_file(self._context, place) if place else check.check(self._context, scopes)
 
     def proposals(self, *, scopes: Sequence[Scope] = BOTH) -> tuple[Sequence[Proposal], Sequence[Finding]]:
         """Edits that would settle what is wrong, and the files that could not be read."""
-        from byheart.notebooks import check as checks
-
-        return checks.proposals(self._context, scopes)
+        return check.proposals(self._context, scopes)
 
     def fix(self, proposal: Proposal) -> Receipt:
         """Make one of these edits."""
-        from byheart.notebooks import check as checks
-
-        return checks.apply(self._context, proposal)
+        return check.apply(self._context, proposal)
 
     def is_upkeep_due(self) -> bool:
         """Whether a scheduled compaction or scan of a journal should run; costs next to nothing where there is none."""
@@ -231,18 +205,12 @@ class Memory:
         there = [scope for scope, root in context.roots.items() if context.files.size(root.documents[JOURNAL])]
         if not there:
             return False
-        from byheart.journal import schedule
-
         return any(schedule.due(context, context.roots[scope]) != schedule.UpkeepDue() for scope in there)
 
     def doctor(self, machine: Sequence[Checkup]) -> Sequence[Checkup]:
         """How memory and machine stand."""
-        from byheart.notebooks import check as checks
-
-        return checks.doctor(self._context, machine)
+        return check.doctor(self._context, machine)
 
     def init(self, in_repo: dict[str, Place] | None = None) -> Ready:
         """Set up this project's notebook."""
-        from byheart.notebooks import setup
-
         return setup.init(self._context, in_repo)

@@ -15,15 +15,21 @@ from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError, Refused
 from byheart.domain.values import dataclass, field, replace
 from byheart.learning.learning import Wanted
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from byheart.agents import own_memories
     from byheart.agents.installing.pieces import Installed
     from byheart.agents.own_memories import Taken
     from byheart.app.open import OpenMemory, Surroundings
+    from byheart.domain import sessions
     from byheart.domain.brief import Brief
     from byheart.domain.learning import LearnReport
+else:
+    own_memories = module("byheart.agents.own_memories")
+    sessions = module("byheart.domain.sessions")
 
 _MOST_FOLDERS, _SHOWN, _OF_ONE = 60, 7, 3
 _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+[^()]*)\)\s*$")
@@ -147,8 +153,6 @@ def _connect(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
 
 
 def _take_over(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
-    from byheart.agents import own_memories
-
     home = around.environment.get("HOME") or os.path.expanduser("~")
     try:
         done.taken = own_memories.take_over(opened.memory.context, home, dict(around.environment), (), dry_run=False)
@@ -159,8 +163,6 @@ def _take_over(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
 def _learn(
     around: Surroundings, done: Begun, progress: Callable[[str, float, str], Callable[[int, int, str], None] | None]
 ) -> None:
-    from byheart.domain.sessions import Which
-
     opened = open_memory(around)
     every = open_sessions(opened, around)
     every.refresh(progress("reading transcripts", 1e6, " MB"))
@@ -169,7 +171,7 @@ def _learn(
     opened.memory.caught_up()
     done.problems += [f"{key}: {error}" for key, error in done.report.failed]
     folders: dict[str, None] = {}
-    for listed in every.list(Which(), 5_000):
+    for listed in every.list(sessions.Which(), 5_000):
         cwd = listed.session.cwd
         if cwd and os.path.isdir(cwd) and len(folders) < _MOST_FOLDERS:
             folders[briefs.folder_of(cwd)] = None

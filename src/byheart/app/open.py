@@ -21,12 +21,27 @@ from byheart.search.models import USE, Cache, Noted, RecallModels
 from byheart.storage import cards, git, projects
 from byheart.storage.files.disk import DiskFiles
 from byheart.storage.scanners.scanner import RuleScanner
+from byheart.text.deferred import module
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, SearchTools
 from byheart.workspace.trust import Trust, VouchedFiles
 
 if TYPE_CHECKING:
     from byheart.app.config import Config
-    from byheart.domain.learning import ChatModel, Models
+    from byheart.domain import learning
+    from byheart.domain.learning import ChatModel
+    from byheart.journal import format as journal_format
+    from byheart.notebooks.formats import profile_yaml, rules_ndjson
+    from byheart.storage import models as storage_models
+    from byheart.storage.embedders import registry
+    from byheart.storage.index import records
+else:
+    learning = module("byheart.domain.learning")
+    journal_format = module("byheart.journal.format")
+    profile_yaml = module("byheart.notebooks.formats.profile_yaml")
+    rules_ndjson = module("byheart.notebooks.formats.rules_ndjson")
+    registry = module("byheart.storage.embedders.registry")
+    records = module("byheart.storage.index.records")
+    storage_models = module("byheart.storage.models")
 
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
@@ -110,17 +125,11 @@ class _Dialects(Mapping[str, Dialect]):
 def _dialect(name: str) -> Dialect:
     match name:
         case "yaml-block":
-            from byheart.notebooks.formats.profile_yaml import YamlBlock
-
-            return YamlBlock()
+            return profile_yaml.YamlBlock()
         case "triples":
-            from byheart.notebooks.formats.rules_ndjson import Triples
-
-            return Triples()
+            return rules_ndjson.Triples()
         case "journal":
-            from byheart.journal.format import Journal
-
-            return Journal()
+            return journal_format.Journal()
     raise KeyError(name)
 
 
@@ -216,9 +225,7 @@ def _search_tools(around: Surroundings, config: Config, home: str, files: Files)
 
     @cache
     def made(where: str) -> RecordIndex:
-        from byheart.storage.index.records import NotebookIndex
-
-        return NotebookIndex(where)
+        return records.NotebookIndex(where)
 
     @cache
     def search_tools() -> SearchTools:
@@ -248,8 +255,6 @@ def _kept_answers(config: Config) -> Cache[Any]:
 
 def recall_models(around: Surroundings, config: Config, home: str, clean: Callable[[str], str]) -> RecallModels:
     """The models that recall may ask, as configured."""
-    from byheart.storage.embedders import registry
-
     choice = registry.ModelChoice(
         kind=config.text("recall.embedder"),
         store=os.path.join(home, "models"),
@@ -265,27 +270,27 @@ def recall_models(around: Surroundings, config: Config, home: str, clean: Callab
     return RecallModels(lambda: registry.embedder(choice), lambda: registry.reranker(choice), clean)
 
 
-def models(around: Surroundings, config: Config, home: str) -> Models | None:
+def models(around: Surroundings, config: Config, home: str) -> learning.Models | None:
     """The models that learning may ask, as configured; None where it works by itself. Raises BadSetting."""
     settings = config.learning
     if settings.model == "none":
         return None
-    from byheart.domain.learning import Models
-    from byheart.storage.models import CommandModel, EndpointModel
 
     def made(name: str) -> ChatModel:
         if settings.model == "command":
             folder = os.path.join(home, "state", "asked")
-            return CommandModel(settings.model_command, name, folder, around.environment, settings.model_seconds)
+            return storage_models.CommandModel(
+                settings.model_command, name, folder, around.environment, settings.model_seconds
+            )
         key = around.environment.get("BYHEART_MODEL_KEY")
-        return EndpointModel(settings.model_endpoint, name, key, settings.model_seconds)
+        return storage_models.EndpointModel(settings.model_endpoint, name, key, settings.model_seconds)
 
     needed = "model_command" if settings.model == "command" else "model_endpoint"
     told = str(getattr(settings, needed))
     if not told.strip() or (needed == "model_endpoint" and not told.startswith(("http://", "https://"))):
         origin = config.origins[f"learning.{needed}"]
         raise BadSetting(origin, f"learning.{needed}", f"is {told!r}", KEYS[f"learning.{needed}"].form)
-    return Models(
+    return learning.Models(
         extracting=made(settings.extract_model),
         # Where nobody named one for this, the other does it.
         consolidating=made(settings.consolidate_model or settings.extract_model),
@@ -349,9 +354,9 @@ def is_journal(place: Place) -> bool:
         return False
     finally:
         os.close(opened)
-    from byheart.journal.format import looks_like
-
-    return looks_like(head) or any(os.path.lexists(os.path.join(place.base, name)) for name in _SUBSTRATE)
+    return journal_format.looks_like(head) or any(
+        os.path.lexists(os.path.join(place.base, name)) for name in _SUBSTRATE
+    )
 
 
 def _zone(around: Surroundings, config: Config) -> tzinfo | None:

@@ -18,13 +18,17 @@ from byheart.app.open import (
 from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass
+from byheart.text.deferred import module
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, vouched
 from byheart.workspace.trust import FILES_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from byheart.app import open as app_open
     from byheart.app.open import OpenMemory, Surroundings
+else:
+    app_open = module("byheart.app.open")
 
 _BESIDE = ("USER.md", "LONGMEMORY.md")
 _MOST_FOLDERS = 20_000
@@ -89,11 +93,9 @@ def withdraw(opened: OpenMemory) -> bool:
 
 def is_trusted(around: Surroundings, folder: str) -> bool:
     """Whether the user trusts the checkout that holds a folder."""
-    from byheart.app.open import disk
-
     project = project_of(folder, around.home)
     try:
-        return trust_of(around.home, project, disk(), around.clock).is_trusted
+        return trust_of(around.home, project, app_open.disk(), around.clock).is_trusted
     except ByheartError:
         return False
 
@@ -175,10 +177,8 @@ def _transcripts(folder: str, *others: str) -> list[tuple[str, str]]:
 
 def strange_transcripts(around: Surroundings, folder: str) -> set[str]:
     """Transcripts of a trusted checkout that somebody else's commits brought."""
-    from byheart.app.open import disk
-
     project = project_of(folder, around.home)
-    trust = trust_of(around.home, project, disk(), around.clock)
+    trust = trust_of(around.home, project, app_open.disk(), around.clock)
     chosen = around.environment.get("AIDER_CHAT_HISTORY_FILE") or ""
     every = _transcripts(folder, *([chosen] if chosen and not os.path.isabs(chosen) else []))
     theirs = trust.strangers(Place(folder, "transcripts"), [unit for _, unit in every], FILES_OF)

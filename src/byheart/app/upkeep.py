@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 from byheart.app.open import OpenMemory, Surroundings
 from byheart.domain.errors import ByheartError
 from byheart.storage.files.disk import DiskFiles
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
-    from byheart.storage.background import ScheduledJob, Scheduler
+    from byheart.storage import background
+    from byheart.storage.background import Scheduler
+else:
+    background = module("byheart.storage.background")
 
 # A state file is small; whatever is larger is not one.
 _MOST = 65_536
@@ -43,8 +47,6 @@ def start_upkeep(opened: OpenMemory, around: Surroundings) -> None:
         return
     if due:
         # Here, since nearly no command gets this far and all of them pay for imports.
-        from byheart.storage import background
-
         flags = [word for flag in around.flags for word in ("--set", flag)]
         folder = os.path.abspath(around.folder)
         background.start([*flags, "-C", folder, "journal", "upkeep"], {**around.environment, "BYHEART_CHILD": "1"})
@@ -52,20 +54,15 @@ def start_upkeep(opened: OpenMemory, around: Surroundings) -> None:
 
 def schedulers(around: Surroundings) -> list[Scheduler]:
     """The machine's schedulers, the better one first."""
-    from byheart.storage.background import Crontab, Systemd
-
     configuration = around.environment.get("XDG_CONFIG_HOME") or around.expanded("~/.config")
     folder = os.path.join(configuration, "systemd", "user")
-    return [Systemd(folder, DiskFiles(), around.environment), Crontab(around.environment)]
+    return [background.Systemd(folder, DiskFiles(), around.environment), background.Crontab(around.environment)]
 
 
-def upkeep_job(around: Surroundings) -> ScheduledJob:
+def upkeep_job(around: Surroundings) -> background.ScheduledJob:
     """What a scheduler should run."""
-    from byheart.storage import background
-    from byheart.storage.background import ScheduledJob
-
     chosen = around.environment.get("BYHEART_HOME")
-    return ScheduledJob(
+    return background.ScheduledJob(
         command=tuple(background.command(["-C", around.home, "journal", "upkeep", "--all"])),
         variables={"BYHEART_HOME": chosen} if chosen else {},
     )

@@ -11,9 +11,13 @@ from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
 from byheart.storage import cards as card_files
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     from byheart.domain.learning import LearnReport
+    from byheart.learning import learning as learning_learning
+else:
+    learning_learning = module("byheart.learning.learning")
 
 _MOST_ROUNDS, _KEPT = 20, 200
 
@@ -55,13 +59,11 @@ def work(around: Surroundings) -> Worked:
 
 
 def _learnt(around: Surroundings, ended: frozenset[str]) -> LearnReport:
-    from byheart.learning.learning import Wanted
-
     opened = open_memory(around)
     every = open_sessions(opened, around)
     every.refresh()
     learning = open_learning(opened, around, every)
     learning.count_briefed(card_files.every_sent(around.home))
-    report = learning.learn(Wanted(is_automatic=True, ended=ended))
+    report = learning.learn(learning_learning.Wanted(is_automatic=True, ended=ended))
     opened.memory.caught_up()
     return report

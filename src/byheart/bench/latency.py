@@ -17,14 +17,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byheart.domain.documents import Place
 from byheart.domain.recall import Item, Meaning
 from byheart.domain.records import Kind, Record
 from byheart.search import order
+from byheart.text.deferred import module
 from byheart.text.questions import STOP_WORDS, question
 from byheart.text.timewords import hint
+
+if TYPE_CHECKING:
+    from byheart.app import open as app_open
+    from byheart.storage.index import records
+else:
+    app_open = module("byheart.app.open")
+    records = module("byheart.storage.index.records")
 
 _WIDTH, _SCALE = 384, (0.45, 0.63)
 _AT_ONCE = 20_000
@@ -79,10 +87,8 @@ def _filled(size: int, folder: str) -> dict[str, Any]:
     """One index of so many records, each with a vector."""
     import numpy as np
 
-    from byheart.storage.index.records import NotebookIndex
-
     made = Made(1)
-    index = NotebookIndex(os.path.join(folder, "index.db"))
+    index = records.NotebookIndex(os.path.join(folder, "index.db"))
     built = 0.0
     for start in range(0, size, _AT_ONCE):
         some = list(_items(made, start, min(size, start + _AT_ONCE)))
@@ -104,11 +110,9 @@ def _searched(size: int, folder: str) -> dict[str, Any]:
     """Searching it, after a first question has read the vectors."""
     import numpy as np
 
-    from byheart.storage.index.records import NotebookIndex
-
     made = Made(1)
     made.dice.seed(size)
-    index = NotebookIndex(os.path.join(folder, "index.db"))
+    index = records.NotebookIndex(os.path.join(folder, "index.db"))
     pages = list(index.page_stamps())
     common = np.random.default_rng(0).normal(size=_WIDTH) * 0.7
     vectors = np.random.default_rng(1)
@@ -157,12 +161,10 @@ def _at(values: Sequence[float], share: float) -> float:
 
 def _commanded(size: int, folder: str) -> dict[str, Any]:
     """`byheart recall` from its start, and adding a record to a journal of so many until it can be found by its meaning."""
-    from byheart.app.open import Surroundings, open_memory
-
     made, project, home = Made(2), os.path.join(folder, "project"), os.path.join(folder, "home")
     os.makedirs(project)
     environment = {"HOME": folder, "BYHEART_HOME": home, "PATH": os.environ.get("PATH", ""), "BYHEART_CHILD": "1"}
-    opened = open_memory(Surroundings(folder=project, environment=environment))
+    opened = app_open.open_memory(app_open.Surroundings(folder=project, environment=environment))
     journal = opened.memory.journal()
     journal.append({"text": made.text()})
     _fill(opened, made, size - 1)

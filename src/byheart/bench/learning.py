@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byheart.agents.agent import FolderSource
 from byheart.domain.errors import BadInput
@@ -27,7 +27,15 @@ from byheart.search.models import RecallModels
 from byheart.sessions.refresh import SessionTools, refresh
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.scanners.scanner import RuleScanner
+from byheart.text.deferred import module
 from byheart.text.similarity import content_words
+
+if TYPE_CHECKING:
+    from byheart.domain import documents
+    from byheart.storage.files import disk
+else:
+    documents = module("byheart.domain.documents")
+    disk = module("byheart.storage.files.disk")
 
 DEFINITIONS = {
     "token F1": "of an item of a reference summary and the line of the extract that is most like it, by their words without "
@@ -248,10 +256,9 @@ def _copied(path: str, folder: str, number: int) -> None:
 
 
 def _put(path: str, text: str) -> None:
-    from byheart.domain.documents import Place
-    from byheart.storage.files.disk import DiskFiles
-
-    DiskFiles(file_bytes=1_000_000_000).write(Place(os.path.dirname(path), os.path.basename(path)), text, "")
+    disk.DiskFiles(file_bytes=1_000_000_000).write(
+        documents.Place(os.path.dirname(path), os.path.basename(path)), text, ""
+    )
 
 
 def _run(folder: str, home: str, sessions: str) -> tuple[float, dict[str, Any]]:

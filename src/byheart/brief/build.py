@@ -16,6 +16,7 @@ from byheart.domain.handbook import MEMORY, SUMMARY
 from byheart.domain.values import dataclass, replace
 from byheart.handbook.phrases import signal_of
 from byheart.text.client_text import defused
+from byheart.text.deferred import module
 from byheart.text.similarity import content_words, normalised
 from byheart.text.tokens import tokens
 from byheart.workspace.context import PROFILE, is_enabled
@@ -23,8 +24,11 @@ from byheart.workspace.context import PROFILE, is_enabled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from byheart.domain import records
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.workspace.context import Context
+else:
+    records = module("byheart.domain.records")
 
 # What agents read in a project by themselves.
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".github/copilot-instructions.md")
@@ -115,10 +119,8 @@ def _general(parts: CardParts) -> list[str]:
 
 def silence_of(context: Context) -> str:
     """Why a session is told nothing; empty where it is told."""
-    from byheart.domain.records import Scope
-
     try:
-        return "" if is_enabled(context, context.roots[Scope.LOCAL]) else OFF
+        return "" if is_enabled(context, context.roots[records.Scope.LOCAL]) else OFF
     except ByheartError:
         # A broken notebook is told of as such; the others still have something to say.
         return ""

@@ -14,6 +14,7 @@ from byheart.handbook.lines import handle, topic_label
 from byheart.handbook.memory import core_of
 from byheart.handbook.phrases import shortened, signal_of
 from byheart.handbook.summary import INDEX, PREFERENCES, TIPS
+from byheart.text.deferred import module
 from byheart.text.similarity import content_words, normalised
 from byheart.workspace.context import PROFILE, RULES
 
@@ -21,8 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from byheart.domain.results import Finding, Hit
+    from byheart.journal import experiences, files, purge, session_context
+    from byheart.learning import consolidation
     from byheart.learning.handbook_files import HandbookFiles
+    from byheart.notebooks import overview
+    from byheart.recall import recall
+    from byheart.text import client_text
     from byheart.workspace.context import Context
+else:
+    experiences = module("byheart.journal.experiences")
+    files = module("byheart.journal.files")
+    purge = module("byheart.journal.purge")
+    session_context = module("byheart.journal.session_context")
+    consolidation = module("byheart.learning.consolidation")
+    overview = module("byheart.notebooks.overview")
+    recall = module("byheart.recall.recall")
+    client_text = module("byheart.text.client_text")
 
 _BOTH = (Scope.LOCAL, Scope.GLOBAL)
 _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>, in \d+ sessions)?\)\s*$")
@@ -36,8 +51,6 @@ _SEARCH = "Search MEMORY.md for a file"
 
 def profile(context: Context) -> BriefSection:
     """The Active Profile."""
-    from byheart.notebooks import overview
-
     section = BriefSection(name="profile", title="What the user wants", share=0.2)
     section.sources = [str(root.documents[PROFILE]) for root in context.roots.values()]
     view = overview.profile(context, _BOTH, activates=False)
@@ -54,8 +67,6 @@ def profile(context: Context) -> BriefSection:
 
 def rules(context: Context) -> BriefSection:
     """The rules that come first: the project's own, then those for all projects."""
-    from byheart.notebooks import overview
-
     section = BriefSection(name="rules", title="Rules", share=0.14)
     section.sources = [str(root.documents[name]) for root in context.roots.values() for name in (RULES, PROFILE)]
     found = overview.rules(context, _BOTH)
@@ -80,14 +91,10 @@ def _told(hit: Hit, text: str, why: str) -> BriefLine:
 
 def repository(context: Context) -> BriefSection:
     """What somebody else's commits put into the files that the user trusts: told, but as the repository's."""
-    from byheart.journal.files import journal_files, read
-    from byheart.journal.purge import prose_handle
-    from byheart.notebooks import overview
-
     title = "What this repository's memory files say (added by other people, not from the user)"
     section = BriefSection(name="repository", title=title, share=0.08)
     root = context.roots[Scope.LOCAL]
-    own_files = journal_files(context, root)
+    own_files = files.journal_files(context, root)
     prose = [place for place in (own_files.user, own_files.long_memory) if context.trust.covers(place)]
     section.sources = [str(place) for place in (*root.documents.values(), *prose) if context.trust.covers(place)]
     for hit in overview.of_repository(context, _FROM_REPOSITORY):
@@ -95,11 +102,11 @@ def repository(context: Context) -> BriefSection:
     for place in prose:
         lines = [
             line.strip().lstrip("#-* ")
-            for line in (read(context, place).text or "").split("\n")
+            for line in (files.read(context, place).text or "").split("\n")
             if context.trust.is_strange(line)
         ]
         section.lines += [
-            BriefLine(text=line, address=f"memory://journal#{prose_handle(line)}", why="came with the repository")
+            BriefLine(text=line, address=f"memory://journal#{purge.prose_handle(line)}", why="came with the repository")
             for line in lines[-_FROM_REPOSITORY:]
             if line
         ]
@@ -115,14 +122,12 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
     found = [wishes, tips, index]
     for each in found:
         each.sources = [str(place)]
-    from byheart.learning.consolidation import forgotten_lines
-
     text = own_files.context.files.read(place).text
     if text is None or NOTHING_YET in text:
         return found
     if not any(True for _ in _entries(text)):
         wishes.notes.append(f"{place} has no entry left; `byheart memory rebuild` makes it anew")
-    is_forgotten = forgotten_lines(own_files)
+    is_forgotten = consolidation.forgotten_lines(own_files)
     for title, line, details in _entries(text):
         address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"
         if title == PREFERENCES:
@@ -247,24 +252,20 @@ def _decided(part: str) -> str:
 
 def journal(context: Context) -> BriefSection:
     """The newest and weightiest of the journal."""
-    from byheart.journal.files import journal_files, local_day
-    from byheart.journal.purge import prose_handle
-    from byheart.journal.session_context import session_context
-
     section = BriefSection(name="journal", title="Journal", share=0.14)
-    today = local_day(context, context.clock())
+    today = files.local_day(context, context.clock())
     for root in context.roots.values():
-        own_files = journal_files(context, root)
+        own_files = files.journal_files(context, root)
         days = [own_files.daily(today + timedelta(days=offset)) for offset in (-1, 0)]
         section.sources += [str(each) for each in (own_files.memory, own_files.user, own_files.long_memory, *days)]
-    if not any(context.files.size(journal_files(context, root).memory) for root in context.roots.values()):
+    if not any(context.files.size(files.journal_files(context, root).memory) for root in context.roots.values()):
         # A session that is told of nothing needs no file for it.
         return section
     if not context.journal.session_memory_enabled:
         section.left_out.append(("the journal", "memory://journal", "switched off (journal.session_memory_enabled)"))
         return section
     try:
-        told = session_context(context)
+        told = session_context.session_context(context)
     except ByheartError as error:
         section.notes.append(f"journal: {error}")
         return section
@@ -273,7 +274,7 @@ def journal(context: Context) -> BriefSection:
     for part in reversed(told.sections):
         name = part.label.partition(" (")[0].casefold()
         for line in reversed([each for each in part.text.split("\n") if each.strip() and not each.startswith("#")]):
-            named = told.handles.get(line.strip()) or prose_handle(line)
+            named = told.handles.get(line.strip()) or purge.prose_handle(line)
             section.lines.append(
                 BriefLine(text=line.strip().removeprefix("- "), address=f"memory://journal#{named}", why=name)
             )
@@ -285,9 +286,6 @@ def journal(context: Context) -> BriefSection:
 
 def related(context: Context, hint: str) -> BriefSection:
     """What memory holds about this very work: experiences, and records that fit well."""
-    from byheart.journal import experiences
-    from byheart.recall import recall
-
     section = BriefSection(name="related", title="About this work", share=0.16)
     if context.journal.experience_store_enabled:
         try:
@@ -306,8 +304,6 @@ def related(context: Context, hint: str) -> BriefSection:
 
 def shown(own: HandbookFiles) -> Iterator[tuple[str, str]]:
     """Every line that a brief could show now, with its address."""
-    from byheart.text.client_text import defused
-
     context = own.context
     makers: tuple[Callable[[], list[BriefSection]], ...] = (
         lambda: [profile(context)],
@@ -324,5 +320,5 @@ def shown(own: HandbookFiles) -> Iterator[tuple[str, str]]:
         for section in sections:
             for line in section.lines:
                 yield line.text, line.address
-                yield defused(context.scanner.redacted(line.text), 400), line.address
+                yield client_text.defused(context.scanner.redacted(line.text), 400), line.address
             yield from ((text, address) for text, address, _ in section.left_out if "#" in address)

@@ -11,10 +11,15 @@ from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
 from byheart.domain.records import Record
 from byheart.domain.values import replace
 from byheart.interfaces.render import as_json
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from byheart.app import open as app_open
+else:
+    app_open = module("byheart.app.open")
 
 INTERNAL = 5
 Answer = TypeVar("Answer")
@@ -23,9 +28,7 @@ Answer = TypeVar("Answer")
 def told(error: ByheartError, *, as_object: bool) -> int:
     """Say on stderr what went wrong, as a sentence or as JSON; the exit code. What a person typed is quoted, so it is
     looked through for secrets first."""
-    from byheart.app.open import redacted
-
-    message = redacted(str(error))
+    message = app_open.redacted(str(error))
     if as_object:
         body: dict[str, object] = {"error": type(error).__name__, "message": message, "exit_code": error.exit_code}
         if isinstance(error, Ambiguous):
@@ -36,7 +39,7 @@ def told(error: ByheartError, *, as_object: bool) -> int:
             body["matches"] = as_json(hidden)
         if isinstance(error, Unsafe):
             body["findings"] = as_json(error.findings)
-        sys.stderr.write(redacted(json.dumps(body, ensure_ascii=False)) + "\n")
+        sys.stderr.write(app_open.redacted(json.dumps(body, ensure_ascii=False)) + "\n")
     else:
         sys.stderr.write(f"byheart: {visible(message)}\n")
         if isinstance(error, Ambiguous):

@@ -25,7 +25,7 @@ from byheart.domain.values import replace
 from byheart.journal import retention
 from byheart.journal.files import JournalFiles, journal_files, keep, local_day, state
 from byheart.journal.format import TEMPLATE, row
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.slugs import content_digest, uuid_of
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import JOURNAL, Context, handle_of, is_enabled

@@ -16,6 +16,7 @@ from byheart.journal import retention
 from byheart.journal.files import journal_files, parsed, read
 from byheart.journal.format import conceals
 from byheart.search.order import Known, judged_records
+from byheart.text.deferred import module
 from byheart.text.questions import question
 from byheart.text.similarity import hashed, normalised
 from byheart.text.slugs import short_digest
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from byheart.domain.ports import RecordIndex
     from byheart.domain.recall import Meaning
     from byheart.journal.files import JournalFiles
+    from byheart.search import models
     from byheart.workspace.context import Context
+else:
+    models = module("byheart.search.models")
 
 TITLE = "Relevant past experiences:"
 # As many of the newest records as a round looks at, and of the things that sessions showed.
@@ -261,9 +265,7 @@ def asked(context: Context, query: str, scopes: Sequence[Scope], most: int) -> l
     pages = [path for scope in scopes if (path := _synced(context, index, scope))]
     if not pages:
         return []
-    from byheart.search.models import embedded
-
-    embedded(index, search_tools.recall_models)
+    models.embedded(index, search_tools.recall_models)
     meaning: Meaning | None = search_tools.recall_models.meaning(query)
     today = context.clock().date()
     with index.reading():

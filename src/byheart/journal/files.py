@@ -12,8 +12,8 @@ from byheart.domain.errors import BadSetting
 from byheart.domain.journal import ARCHIVE, moment, stamped
 from byheart.domain.ports import Snapshot
 from byheart.domain.values import dataclass, replace
+from byheart.text.deferred import deferred
 from byheart.text.lines import unescaped
-from byheart.text.patterns import deferred
 from byheart.workspace.context import JOURNAL, Context
 
 STATE, EXPERIENCES = "journal.json", "experience-store.json"

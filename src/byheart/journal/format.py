@@ -11,8 +11,8 @@ from byheart.domain.documents import Add, Change, Document, Drop, Problem, Repla
 from byheart.domain.journal import DECISION, LEARNED, NOTE, USER_PREFERENCE, Origin, Sensitivity, strictest
 from byheart.domain.records import Confidence, Kind, Placed, Record
 from byheart.text import lines
+from byheart.text.deferred import deferred
 from byheart.text.lines import BOM, compact, fields
-from byheart.text.patterns import deferred
 
 NAME = "journal"
 TEMPLATE = """# MEMORY

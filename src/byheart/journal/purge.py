@@ -3,6 +3,8 @@ summaries. The root is locked where something is put right."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from byheart.domain.documents import Change, Document, Drop, Place, Replace, Root, spliced
 from byheart.domain.errors import ByheartError, Conflict, NotUndoable
 from byheart.domain.journal import COMPACTION
@@ -12,11 +14,17 @@ from byheart.domain.values import dataclass, replace
 from byheart.journal import retention
 from byheart.journal.files import JournalFiles, State, daily_logs, journal_files, keep, local_day, parsed, read, state
 from byheart.journal.retention import sentences
+from byheart.text.deferred import module
 from byheart.text.lines import unescaped
 from byheart.text.similarity import normalised
 from byheart.text.slugs import content_digest, short_digest
 from byheart.workspace import ledger
 from byheart.workspace.context import JOURNAL, Context, handle_of
+
+if TYPE_CHECKING:
+    from byheart.journal import experiences
+else:
+    experiences = module("byheart.journal.experiences")
 
 _ROUNDS = 12
 # Shorter than this, a sentence says nothing by itself.
@@ -88,9 +96,7 @@ def find(context: Context, root: Root, selector: str) -> Record | None:
     summed = {normalised(line.strip().removeprefix("- ")) for line in _summaries(context, own_journal)}
     if len(wanted) >= _RARE and wanted in summed:
         return Record(text=selector)
-    from byheart.journal.experiences import named
-
-    return named(context, root, selector)
+    return experiences.named(context, root, selector)
 
 
 def _summaries(context: Context, own_journal: JournalFiles) -> list[str]:

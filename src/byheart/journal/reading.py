@@ -13,8 +13,8 @@ from byheart.domain.records import Record, Scope
 from byheart.domain.results import Hit
 from byheart.domain.values import dataclass, replace
 from byheart.journal.files import JournalFiles, journal_files, parsed, read
+from byheart.text.deferred import deferred
 from byheart.text.lines import unescaped
-from byheart.text.patterns import deferred
 from byheart.workspace.context import JOURNAL, REPOSITORYS, Context, cleaned, handle_of, hits, opened, without_secrets
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from byheart.domain.journal import COMPACTION, HEARTBEAT, MAIN, NOTE, TURN_SUMMA
 from byheart.domain.records import Kind, Placed, Record
 from byheart.domain.values import dataclass, replace
 from byheart.journal.files import JournalFiles, holds_secret, parsed, read
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.similarity import content_words, normalised
 from byheart.workspace.context import JOURNAL, Context
 

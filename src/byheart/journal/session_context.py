@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence, Set
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Document, Place
 from byheart.domain.errors import ByheartError, Environment, Unnatural, Unreadable
@@ -16,9 +17,15 @@ from byheart.journal.append import created
 from byheart.journal.files import JournalFiles, journal_files, local_day, parsed, read
 from byheart.journal.format import TEMPLATE, conceals
 from byheart.journal.reading import HEADING, PROSE, Line, archived_as
+from byheart.text.deferred import module
 from byheart.text.similarity import normalised
 from byheart.text.unicode import visible
 from byheart.workspace.context import JOURNAL, Context, handle_of, is_enabled
+
+if TYPE_CHECKING:
+    from byheart.journal import experiences
+else:
+    experiences = module("byheart.journal.experiences")
 
 _TITLES = {Scope.LOCAL: "", Scope.GLOBAL: ", all projects"}
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
@@ -203,8 +210,6 @@ def _summaries(context: Context, journals: Sequence[tuple[JournalFiles, str]], t
 
 def _experiences(context: Context, last_message: str, told: _Told) -> list[Section]:
     """What was lived through and has to do with what the user said last."""
-    from byheart.journal import experiences
-
     if not context.journal.experience_store_enabled:
         told.notes.append("no experiences are told: none are kept (journal.experience_store_enabled)")
         return []

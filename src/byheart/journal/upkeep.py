@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.errors import ByheartError
 from byheart.domain.journal import Compacted, Upkeep
@@ -13,7 +14,13 @@ from byheart.journal.compact import compact
 from byheart.journal.files import State, journal_files, note
 from byheart.journal.integrity import integrity_scan
 from byheart.journal.schedule import due
+from byheart.text.deferred import module
 from byheart.workspace.context import Context
+
+if TYPE_CHECKING:
+    from byheart.journal import experiences
+else:
+    experiences = module("byheart.journal.experiences")
 
 
 def upkeep(
@@ -82,8 +89,6 @@ def _compacted(context: Context, scope: Scope, notes: list[str]) -> Compacted | 
 def _gathered(
     context: Context, scope: Scope, learnt: Callable[[], Sequence[PossibleExperience]], notes: list[str]
 ) -> int | None:
-    from byheart.journal import experiences
-
     added = None
     try:
         added = len(experiences.gather(context, scope, learnt()).added)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.similarity import stem
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

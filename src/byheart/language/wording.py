@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Scope, Triple, Value
 from byheart.domain.values import dataclass
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.similarity import STOP_WORDS, normalised
 from byheart.text.slugs import short_digest, slug
 

@@ -14,13 +14,20 @@ from byheart.handbook.lines import learnt
 from byheart.journal.format import conceals
 from byheart.learning import targets
 from byheart.learning.handbook_files import HandbookFiles, paths
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 from byheart.workspace.context import PROFILE, REPOSITORYS, RULES, without_secrets
 
 if TYPE_CHECKING:
     from byheart.domain.results import Hit
+    from byheart.journal import experiences, files
     from byheart.learning.targets import Shown
+    from byheart.notebooks import overview
     from byheart.workspace.context import Context
+else:
+    experiences = module("byheart.journal.experiences")
+    files = module("byheart.journal.files")
+    overview = module("byheart.notebooks.overview")
 
 NAMESPACES = ("root", "profile", "rules", "journal", "experiences", "record")
 _NOTEBOOKS = {"profile": PROFILE, "rules": RULES}
@@ -48,13 +55,11 @@ def _read(context: Context, own_files: HandbookFiles, address: str, shown: Shown
         target = targets.meant(own_files, address, None, shown)
         if target.hit is None:
             return f"{target.text}\n({target.where})\n"
-        from byheart.journal.files import local_day
-
         hit = without_secrets(context, [target.hit])[0]
         named = f"{hit.record.key}: " if hit.record.key and not hit.record.triple else ""
         if hit.record.origin is not None:
             at = hit.record.origin.at
-            day = f" {local_day(context, at).isoformat()}" if at else ""
+            day = f" {files.local_day(context, at).isoformat()}" if at else ""
             named = f"[{hit.record.origin.category}{day}] "
         return f"{named}{hit.record.text}{_theirs(hit.is_repositorys)}\n({hit.path}:{hit.line})\n"
     if host == "record":
@@ -81,16 +86,12 @@ def _entry(own_files: HandbookFiles, hit: Hit) -> str:
 
 
 def _of_notebook(context: Context, name: str) -> str:
-    from byheart.notebooks import overview
-
     found = overview.listing(context, (Scope.LOCAL, Scope.GLOBAL), [name], None, None).hits
     return "".join(f"- {hit.record.key + ': ' if hit.record.key and not hit.record.triple else ''}{hit.record.text} [{hit.id}]{_theirs(hit.is_repositorys)}\n" for hit in found[:_MOST])  # fmt: skip
 
 
 def _of_journal(context: Context, path: str) -> str:
-    from byheart.journal.files import journal_files, parsed, read
-
-    own_files = journal_files(context, context.roots[Scope.LOCAL])
+    own_files = files.journal_files(context, context.roots[Scope.LOCAL])
     name = path.strip("/")
     if not name or name == "MEMORY":
         place = own_files.memory
@@ -100,10 +101,10 @@ def _of_journal(context: Context, path: str) -> str:
         place = own_files.daily(day)
     else:
         raise BadInput(f"{name!r} is no part of the journal; {SCHEME}journal, {SCHEME}journal/2026-01-31 and {SCHEME}journal/LONGMEMORY are")  # fmt: skip
-    text = read(context, place).text
+    text = files.read(context, place).text
     if text is None:
         raise NothingFound(f"{place} does not exist")
-    document = parsed(context, text)
+    document = files.parsed(context, text)
     hidden = {each.line for each in document.placed if each.record.is_secret} | {
         each.line for each in document.problems
     }
@@ -128,8 +129,6 @@ def _day(text: str) -> date | None:
 
 
 def _of_experiences(context: Context, fragment: str) -> str:
-    from byheart.journal import experiences
-
     found = experiences.listed(context, list(context.roots), _MOST)
     chosen = [each for each in found if each.id.startswith(fragment)] if fragment else found
     if fragment and not chosen:

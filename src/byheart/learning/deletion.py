@@ -18,6 +18,7 @@ from byheart.language.sentences import sentences
 from byheart.learning import handbook_files, publish, review
 from byheart.learning.model_calls import WORDING
 from byheart.notebooks import forget as records
+from byheart.text.deferred import module
 from byheart.text.similarity import content_words, normalised
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import NOTEBOOKS, every, hits
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
     from byheart.domain.learning import LearningQueue
     from byheart.domain.results import Hit
+    from byheart.journal import purge
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
+else:
+    purge = module("byheart.journal.purge")
 
 # A text as long as this is not in another line by chance; and how much of what was asked for a line has to say.
 _TELLING, _MEANT = 12, 0.8
@@ -123,13 +127,11 @@ def forget(
 
 
 def _without_prose(own: HandbookFiles, target: ForgetTarget, reason: str) -> Receipt:
-    from byheart.journal.purge import drop_prose
-
     assert target.prose is not None
     root, line = target.prose
     with own.context.files.locked(root):
         _bury(own, [line.text], reason)
-        drop_prose(own.context, root, line)
+        purge.drop_prose(own.context, root, line)
     return gone(str(line.place), line.id, (), line=line.line)
 
 

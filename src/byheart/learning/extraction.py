@@ -26,15 +26,19 @@ from byheart.handbook import raw
 from byheart.handbook.lines import citations
 from byheart.learning import selection
 from byheart.learning.extract.session import LEARNER, SessionExtract, learnt
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from byheart.domain import sessions
     from byheart.domain.ports import Scanner
     from byheart.domain.sessions import Listed, Turn
     from byheart.learning.model_calls import Asking
     from byheart.sessions.sessions import Sessions
+else:
+    sessions = module("byheart.domain.sessions")
 
 _MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
 _REFUSALS = {
@@ -79,16 +83,14 @@ def planned(
 ) -> DueSessions:
     """Look through all sessions; those that are not due are counted with the reason. Of those in `ended`, by id or by file, it
     is known that they are over."""
-    from byheart.domain.sessions import Which
-
     now = tools.clock()
     known = tools.queue.revisions()
     asks = _Allowance(tools, now)
     due: list[tuple[DueSession, Listed]] = []
     present: dict[str, Listed] = {}
-    every = tools.sessions.list(Which(), tools.settings.scanned_sessions)
+    every = tools.sessions.list(sessions.Which(), tools.settings.scanned_sessions)
     if len(every) >= tools.settings.scanned_sessions:
-        total = sum(each.sessions for each in tools.sessions.stats(Which()))
+        total = sum(each.sessions for each in tools.sessions.stats(sessions.Which()))
         if total > len(every):
             report.skip(Skip.BEYOND, total - len(every))
     for listed in _once(every):

@@ -13,6 +13,7 @@ from byheart.domain.records import Scope
 from byheart.domain.results import Finding
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import raw
+from byheart.text.deferred import module
 from byheart.text.slugs import content_digest
 from byheart.text.timewords import moment
 from byheart.workspace.context import JOURNAL, PROFILE, RULES
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from byheart.domain.ports import Files
+    from byheart.handbook import phrases
     from byheart.workspace.context import Context
+else:
+    phrases = module("byheart.handbook.phrases")
 
 HANDBOOK, ARCHIVE = "handbook", "archive"
 # What was last written, so that whatever differs from it is a person's.
@@ -169,10 +173,8 @@ def restored(own_handbook: HandbookFiles) -> list[Kept]:
 def _kept(
     own_handbook: HandbookFiles, thread: raw.RawThread, summary: str, file: str, told: dict[str, str], *, archived: bool
 ) -> Kept:
-    from byheart.handbook.phrases import STEM
-
     updated = moment(thread.head.get("updated_at", ""), own_handbook.context.clock()) or own_handbook.context.clock()
-    stem = STEM.match(file.removesuffix(".md"))
+    stem = phrases.STEM.match(file.removesuffix(".md"))
     written = Written(
         thread=Thread(
             id=thread.id,

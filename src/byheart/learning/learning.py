@@ -21,6 +21,7 @@ from byheart.learning.model_calls import Asking
 from byheart.learning.selection import Wanted as Wanted
 from byheart.notebooks import forget
 from byheart.sessions.sessions import bury, forgotten_threads
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from byheart.learning.review import InboxItem
     from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
+    from byheart.text import slugs
     from byheart.workspace.context import Context
+else:
+    slugs = module("byheart.text.slugs")
 
 
 # Starting a process takes as long as learning from so many sessions.
@@ -171,15 +175,13 @@ class Learning:
 
     def _revision(self, own: HandbookFiles) -> str:
         """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
-        from byheart.text.slugs import short_digest
-
         kept = self._queue.fingerprints(own.project)
         files = self._context.files
         told = [f"{text}\x1f{file}" for text, file in handbook_files.notes(own)]
         told += [files.stamp(root.own("forgotten.ndjson")) for root in own.context.roots.values()]
         day = f"{self._context.clock():%Y-%m-%d}" if kept else ""
         model = self._asking.models.consolidating.id if self._asking else ""
-        return short_digest(LEARNER, model, day, *kept, *told)
+        return slugs.short_digest(LEARNER, model, day, *kept, *told)
 
     def _behind(self, wanted: Wanted) -> set[str]:
         """Projects whose handbook is made from something else than there is now, or was left half-written."""

@@ -16,17 +16,23 @@ from byheart.domain.values import asdict, dataclass, fields, replace
 from byheart.handbook.checking_summary import check
 from byheart.handbook.phrases import short_id
 from byheart.learning import handbook_files, publish
+from byheart.text.deferred import module
 from byheart.text.slugs import short_digest
 from byheart.workspace import ledger, tombstones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from byheart.domain import records
     from byheart.domain.documents import Place
     from byheart.domain.learning import Kept, LearningQueue
     from byheart.domain.results import Receipt
     from byheart.learning.handbook_files import HandbookFiles
+    from byheart.notebooks import remember
     from byheart.workspace.context import Context
+else:
+    records = module("byheart.domain.records")
+    remember = module("byheart.notebooks.remember")
 
 INBOX, DECIDED = "inbox.ndjson", "decided.ndjson"
 
@@ -137,10 +143,7 @@ def named(own_handbook: HandbookFiles, name: str) -> InboxItem:
 
 def accept(own_handbook: HandbookFiles, question: InboxItem, text: str | None) -> Receipt:
     """Store it as a record, in a person's own words where they gave some."""
-    from byheart.domain.records import Request
-    from byheart.notebooks import remember
-
-    request = Request(
+    request = records.Request(
         text=text or question.text, kind=Kind.PREFERENCE, signal=Signal.CONFIRMED, source=f"session {question.cite}"
     )
     receipt = remember.remember(own_handbook.context, request)

@@ -14,6 +14,7 @@ from byheart.domain.errors import Ambiguous, BadInput, ByheartError, NothingFoun
 from byheart.domain.values import dataclass
 from byheart.handbook import lines as indexed
 from byheart.learning import review
+from byheart.text.deferred import module
 from byheart.text.similarity import normalised
 from byheart.workspace import ranking
 from byheart.workspace.context import NOTEBOOKS, every, find_one, hits
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
     # Every line that a brief could show now, with its address.
     Shown = Callable[[HandbookFiles], Iterator[tuple[str, str]]]
+    from byheart.journal import experiences, purge
+else:
+    experiences = module("byheart.journal.experiences")
+    purge = module("byheart.journal.purge")
 
 _ADDRESS = re.compile(r"memory://(?P<book>[a-z]+)(?:/[^#\s\]]*)?#(?P<name>[^\s\]]+)", re.IGNORECASE)
 _TURN = re.compile(r"(?P<agent>[a-z][\w-]*):(?P<session>\S+)#(?P<turn>\d+)")
@@ -139,8 +144,6 @@ def _named(own: HandbookFiles, book: str, name: str, scope: Scope | None, select
 
 def _experience(own: HandbookFiles, name: str, scope: Scope | None) -> ForgetTarget | None:
     """An experience is a record's copy, or what a session showed: forgetting the record takes the copy along."""
-    from byheart.journal import experiences
-
     listed = experiences.listed(own.context, list(own.context.roots), _EVERY)
     text = next((each.text for each in listed if each.id == name), None)
     if text is None:
@@ -177,14 +180,12 @@ def _learnt(own: HandbookFiles, name: str) -> ForgetTarget | None:
 
 
 def _prose(own: HandbookFiles, name: str, scope: Scope | None) -> ForgetTarget | None:
-    from byheart.journal.purge import prose_handle, prose_lines
-
-    wanted = prose_handle(name)
+    wanted = purge.prose_handle(name)
     for root in own.context.roots.values():
         if scope is not None and root.scope is not scope:
             continue
         try:
-            lines = prose_lines(own.context, root)
+            lines = purge.prose_lines(own.context, root)
         except ByheartError:
             continue
         for line in lines:

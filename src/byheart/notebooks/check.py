@@ -4,6 +4,7 @@ for a person to take or leave, and each can be undone."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Change, Document, Drop, Place, Replace
 from byheart.domain.errors import ByheartError, NothingFound
@@ -17,9 +18,17 @@ from byheart.language import opposition
 from byheart.notebooks.commit import commit
 from byheart.notebooks.exchange import read_foreign
 from byheart.notebooks.merge import Decision
+from byheart.text.deferred import module
 from byheart.text.lines import unescaped
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import JOURNAL, NOTEBOOKS, PROFILE, RULES, Context, OpenedDocument, cleaned, every
+
+if TYPE_CHECKING:
+    from byheart.journal import files, purge, retention
+else:
+    files = module("byheart.journal.files")
+    purge = module("byheart.journal.purge")
+    retention = module("byheart.journal.retention")
 
 
 def check(context: Context, scopes: Sequence[Scope]) -> list[Finding]:
@@ -69,9 +78,7 @@ def _scanned(context: Context, place: Place, text: str) -> list[Finding]:
 
 def _entries(context: Context, place: Place, document: Document, name: str) -> list[Finding]:
     if name == JOURNAL:
-        from byheart.journal.integrity import about_records
-
-        return about_records(context, place, document)
+        return integrity.about_records(context, place, document)
     found = []
 
     def add(rule: str, line: int, message: str, severity: str = "warning") -> None:
@@ -278,8 +285,6 @@ def apply(context: Context, proposal: Proposal) -> Receipt:
     def archive() -> None:
         if proposal.dialect != JOURNAL or proposal.action != REMOVE:
             return
-        from byheart.journal import files, purge, retention
-
         if not files.holds_secret(context, leaving):
             retention.archive(context, files.journal_files(context, root), leaving, archived)
         # Else the next session would still be told it, from the day's log.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from byheart.domain.documents import Document, Drop, Root
 from byheart.domain.errors import ByheartError, NothingFound, Unreadable, Unsafe
 from byheart.domain.records import Placed, Record, Scope, leaves, spoken
@@ -9,10 +11,18 @@ from byheart.domain.results import Hit, Receipt
 from byheart.language import wording
 from byheart.notebooks.commit import commit
 from byheart.notebooks.merge import Decision
+from byheart.text.deferred import module
 from byheart.text.similarity import normalised
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import JOURNAL, NOTEBOOKS, Context, every, find_one, handle_of, hits, holder, opened
 from byheart.workspace.tombstones import Tombstone
+
+if TYPE_CHECKING:
+    from byheart.journal import experiences, files, purge
+else:
+    experiences = module("byheart.journal.experiences")
+    files = module("byheart.journal.files")
+    purge = module("byheart.journal.purge")
 
 CANNOT_UNDO = "forgetting cannot be undone: the text also leaves the log and the backups"
 
@@ -44,9 +54,7 @@ def forget(context: Context, selector: str, scope: Scope | None, reason: str) ->
             buried = True
         copies += ledger.scrub(context, root, hit.id, texts)
         if hit.dialect == JOURNAL:
-            from byheart.journal.purge import purge
-
-            count, uncleared[:] = purge(context, root, hit.record)
+            count, uncleared[:] = purge.purge(context, root, hit.record)
             copies += count
         count, kept = _lived_through(context, hit.record, texts, hit.id)
         copies += count
@@ -88,17 +96,15 @@ def _refuse_unread(context: Context, scope: Scope | None) -> None:
 
 def _elsewhere(context: Context, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
     """Forget what the notebooks no longer hold, but the journal's logs, archive or summaries, or the history, still do."""
-    from byheart.journal.purge import find, purge
-
     for root in [context.roots[scope]] if scope else list(context.roots.values()):
-        record = find(context, root, selector)
+        record = purge.find(context, root, selector)
         if record is None:
             continue
         texts = _texts(record)
         handle = handle_of(root.scope, JOURNAL, record.origin.id if record.origin else None, record.text)
         with context.files.locked(root):
             ledger.bury(context, root, _stone(context, record, reason))
-            count, failures = purge(context, root, record)
+            count, failures = purge.purge(context, root, record)
             count += ledger.scrub(context, root, handle, texts)
             gone, kept = _lived_through(context, record, texts, handle)
         count, failures = count + gone, [*failures, *kept]
@@ -171,13 +177,9 @@ def _only_in_log(context: Context, selector: str, scope: Scope | None, reason: s
 
 def _lived_through(context: Context, record: Record, texts: list[str], handle: str) -> tuple[int, list[str]]:
     """Take it out of the stores of experiences, where there are any."""
-    from byheart.journal.files import journal_files
-
-    if not any(context.files.size(journal_files(context, root).experiences) for root in context.roots.values()):
+    if not any(context.files.size(files.journal_files(context, root).experiences) for root in context.roots.values()):
         return 0, []
-    from byheart.journal.experiences import forgotten
-
-    return forgotten(context, texts, {handle, record.origin.id if record.origin else ""} - {""})
+    return experiences.forgotten(context, texts, {handle, record.origin.id if record.origin else ""} - {""})
 
 
 def _still_there(document: Document, hit: Hit) -> Placed:
@@ -200,9 +202,7 @@ def _in_journals(context: Context, texts: list[str]) -> list[str]:
     """Where the text still stands in the journals' other files; nothing is looked for where there is no journal."""
     if not any(context.files.size(root.documents[JOURNAL]) for root in context.roots.values()):
         return []
-    from byheart.journal.purge import remaining
-
-    return remaining(context, texts)
+    return purge.remaining(context, texts)
 
 
 def _remaining(context: Context, texts: list[str]) -> list[str]:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from byheart.domain.documents import Change, Document, Drop, Replace, Root, Setting, Splice, spliced
 from byheart.domain.errors import Conflict, NothingFound, NotUndoable
 from byheart.domain.records import Placed, Record, Scope
 from byheart.domain.reports import LogEntry
 from byheart.domain.results import Receipt
 from byheart.notebooks.commit import as_meant, verify, vouch
+from byheart.text.deferred import module
 from byheart.text.lines import break_style
 from byheart.text.slugs import content_digest
 from byheart.workspace import ledger
 from byheart.workspace.context import JOURNAL, PROFILE, Context
 from byheart.workspace.ledger import StoredChange
+
+if TYPE_CHECKING:
+    from byheart.journal import purge
+else:
+    purge = module("byheart.journal.purge")
 
 
 def log(context: Context, scope: Scope, most: int) -> list[LogEntry]:
@@ -79,16 +87,12 @@ def _followed(context: Context, root: Root, entry: StoredChange) -> list[str]:
     """What is taken back from MEMORY.md is taken back beside it: a record from the daily logs, or the next session would be
     told it all the same; a summary from LONGMEMORY.md. What could not be done."""
     if entry.action == "compacted":
-        from byheart.journal.purge import forget_run
-
-        return forget_run(context, root, entry)
-    from byheart.journal.purge import relog, unlog
-
+        return purge.forget_run(context, root, entry)
     lines = _dropped_lines(entry)
     if lines is not None:
-        return relog(context, root, lines)
+        return purge.relog(context, root, lines)
     added = [turn["now"] for turn in entry.turns or [] if turn["was"] is None and turn["now"] is not None]
-    return [failure for now in added for failure in unlog(context, root, ledger.from_fields(now), archive=True)]
+    return [failure for now in added for failure in purge.unlog(context, root, ledger.from_fields(now), archive=True)]
 
 
 def _wanted(

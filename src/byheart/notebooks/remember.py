@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Deletion, Document, Root, Setting
 from byheart.domain.errors import NothingFound, Refused, Unwanted
@@ -16,6 +17,7 @@ from byheart.notebooks import merge
 from byheart.notebooks.commit import Committed, commit
 from byheart.notebooks.merge import Decision
 from byheart.notebooks.request import judge, prepared
+from byheart.text.deferred import module
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import (
     JOURNAL,
@@ -31,6 +33,11 @@ from byheart.workspace.context import (
     own_part,
 )
 
+if TYPE_CHECKING:
+    from byheart.journal import importing
+else:
+    importing = module("byheart.journal.importing")
+
 
 def remember(context: Context, request: Request) -> Receipt:
     """Store one memory where its kind belongs. Raises Unsafe, Unwanted or Refused, and then nothing is written."""
@@ -39,9 +46,9 @@ def remember(context: Context, request: Request) -> Receipt:
     if not request.asked:
         candidate = _captured(context, root, candidate, request)
     if name == JOURNAL:
-        from byheart.journal.importing import noted
-
-        return noted(context, scope, candidate, request, lost(context.dialects[name].keeps, candidate, request.given))
+        return importing.noted(
+            context, scope, candidate, request, lost(context.dialects[name].keeps, candidate, request.given)
+        )
     dialect = context.dialects[name]
     spelt = _spelt(dialect, candidate)
     key = dialect.key_of(spelt)

@@ -23,7 +23,7 @@ from byheart.domain.records import (
 from byheart.domain.reports import Reason, Verdict
 from byheart.language import wording
 from byheart.notebooks import merge
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.similarity import content_words
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context
 

@@ -14,6 +14,7 @@ from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.values import dataclass, field, replace
 from byheart.search.models import embedded
+from byheart.text.deferred import module
 from byheart.text.questions import humps
 from byheart.text.slugs import content_digest
 from byheart.workspace.context import JOURNAL, Context, OpenedDocument, every, hits, without_secrets
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from datetime import date
 
     from byheart.domain.ports import RecordIndex
+    from byheart.handbook import lines
+    from byheart.journal import files, reading
+    from byheart.notebooks import overview
+else:
+    lines = module("byheart.handbook.lines")
+    files = module("byheart.journal.files")
+    reading = module("byheart.journal.reading")
+    overview = module("byheart.notebooks.overview")
 
 ARCHIVE = "#archive"
 HANDBOOK = "handbook/MEMORY.md"
@@ -129,9 +138,7 @@ def _handbook(
     if context.files.size(Place(root.folder.base, f"{root.folder.path}/{HANDBOOK}")) is None:
         # Most projects have none, and need not pay for what reads it.
         return
-    from byheart.handbook.lines import hits, places
-
-    for place in places(context, root):
+    for place in lines.places(context, root):
         path = str(place)
         try:
             stamp = _stamp(context, place)
@@ -148,7 +155,7 @@ def _handbook(
             problem = f"{error.problem}; {error.remedy}"
             taken.problems.append(Finding(rule="unreadable", message=problem, place=error.path))
             continue
-        taken.gone += index.put_page(path, stamp, list(_items(context, hits(place, text, scope), ())))
+        taken.gone += index.put_page(path, stamp, list(_items(context, lines.hits(place, text, scope), ())))
 
 
 def _may_grow(known: str, stamp: str) -> bool:
@@ -182,9 +189,7 @@ def _whole(
     """Take a whole notebook in; how many records went away, and what is wrong with it."""
     documents, wrong = every(context, [scope], [name], [place])
     # Only where a file changed: a question about files that did not needs nothing of what reads them.
-    from byheart.notebooks.overview import noted
-
-    every_one = [hit for each in documents for hit in noted(each)]
+    every_one = [hit for each in documents for hit in overview.noted(each)]
     found = [hit for hit in every_one if not _kept_back(hit.record)]
     extent = None
     if name == JOURNAL and documents and documents[0].exists:
@@ -254,9 +259,7 @@ def _archive(
     )
     if is_there and context.files.size(journal):
         # Most journals have no archive; then nobody pays for the journal's modules.
-        from byheart.journal.files import journal_files
-
-        archive = journal_files(context, context.roots[scope]).archive
+        archive = files.journal_files(context, context.roots[scope]).archive
         try:
             stamp = _stamp(context, archive)
         except (Unreadable, Unnatural):
@@ -278,10 +281,8 @@ def _archive(
         # What is in the journal again is told from there; what is new in it has nothing to do with what has left.
         index.restamp_page(path, whole)
         return
-    from byheart.journal.reading import archived
-
     try:
-        found = [hit for hit in archived(context, scope, {""}) if not _kept_back(hit.record)]
+        found = [hit for hit in reading.archived(context, scope, {""}) if not _kept_back(hit.record)]
     except (Unreadable, Unnatural):
         # Nobody can say what of it is in the journal again; what is wrong with that has been said.
         taken.pages.remove(path)

@@ -10,7 +10,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING
 
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Set

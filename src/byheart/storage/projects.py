@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.documents import Project
 from byheart.storage.project_root import MARKER as MARKER
 from byheart.storage.project_root import top_of
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.slugs import short_digest, slug
 
 if TYPE_CHECKING:

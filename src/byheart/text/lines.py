@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 
 from byheart.domain.values import dataclass
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 # str.splitlines also splits at form feeds and U+2028, which are ordinary characters to Markdown and JSON.
 _BREAK = deferred(r"\r\n|\n|\r")

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from byheart.domain.recall import Question
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 # Scripts that are written without spaces, or with endings glued on: each character is a word of its own.
 _GLUED = (

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 _WORD = deferred(r"[^\W_]+(?:[.+#-][^\W_]+)*[+#]*", re.UNICODE)
 _CAMEL = deferred(r"(?<=[a-z0-9])(?=[A-Z])")

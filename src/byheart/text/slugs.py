@@ -7,7 +7,7 @@ import unicodedata
 from functools import cache
 from typing import Any
 
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 _PIECE = deferred(r"[^\W_]+", re.UNICODE)
 

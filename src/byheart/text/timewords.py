@@ -7,7 +7,7 @@ import re
 from datetime import date, datetime, timedelta
 
 from byheart.domain.values import dataclass
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = {name: place for place, name in enumerate(_MONTHS, 1)} | {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 _SUSPECT = deferred(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff"

@@ -10,7 +10,7 @@ import yaml
 from byheart.domain.documents import Splice
 from byheart.domain.records import Value
 from byheart.text import lines
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 # libyaml where it is built in (ten times faster), the same grammar in Python elsewhere.
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -12,7 +12,7 @@ from byheart.domain.journal import DECISION, LEARNED, NOTE, USER_PREFERENCE, Ori
 from byheart.domain.records import Confidence, Kind, Record, Triple, Value, spoken
 from byheart.domain.values import dataclass, field, replace
 from byheart.language import wording
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.slugs import content_digest, slug, uuid_of
 
 if TYPE_CHECKING:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byheart.agents.reading.turn_builder import TurnBuilder
 from byheart.agents.reading.values import blocks_of, flat, mapping, named_uuid, number, string, when
 from byheart.domain.sessions import Found, How, Session, Speaker, Standing, Touch
+from byheart.text.deferred import module
+
+if TYPE_CHECKING:
+    from byheart.domain import values
+else:
+    values = module("byheart.domain.values")
 
 _QUIET = frozenset(
     """thinking_level_change model_change service_tier_change label ttsr_injection credential_pin session_init mode_change
@@ -192,9 +198,7 @@ class PiReader:
 
 
 def _reopened(session: Session) -> Session:
-    from byheart.domain.values import replace
-
-    return replace(session, closed=None)
+    return values.replace(session, closed=None)
 
 
 def is_entry_of(agent: str, value: dict[str, Any], path: str) -> bool:

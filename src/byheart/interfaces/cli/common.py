@@ -13,15 +13,22 @@ from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Scope
 from byheart.domain.values import dataclass, field
 from byheart.interfaces.render import as_json, finding_line, hit_line
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred, module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from byheart.app.open import OpenMemory, Surroundings
+    from byheart.app import briefs
+    from byheart.app import open as app_open
+    from byheart.app import upkeep as app_upkeep
+    from byheart.app.open import OpenMemory
     from byheart.domain.results import Finding, Listing
     from byheart.sessions.refresh import Progress
+else:
+    briefs = module("byheart.app.briefs")
+    app_open = module("byheart.app.open")
+    app_upkeep = module("byheart.app.upkeep")
 
 _STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
@@ -64,31 +71,24 @@ def opened(*, upkeep: bool = True, writes: bool = False) -> OpenMemory:
     """The memory of the folder this command runs in. Upkeep that is due is started when the command is done; where it writes,
     what sessions are told is made ready again."""
     # Here, so that help, completion and version do not wait for it.
-    from byheart.app.open import open_memory
-    from byheart.app.upkeep import start_upkeep
-
     around = surroundings()
-    found = open_memory(around)
+    found = app_open.open_memory(around)
     for problem in (found.ignored, found.memory.context.trust.problem):
         if problem:
             note(f"byheart: {problem}")
     if writes:
-        from byheart.app import briefs
-
         call.at_end.append(lambda: briefs.after_write(found, around))
     if upkeep:
-        call.at_end.append(lambda: start_upkeep(found, around))
+        call.at_end.append(lambda: app_upkeep.start_upkeep(found, around))
     return found
 
 
-def surroundings() -> Surroundings:
+def surroundings() -> app_open.Surroundings:
     """Where this command runs, with what environment and flags."""
-    from byheart.app.open import Surroundings
-
     chosen = call.folder or folder()
     if not os.path.isdir(chosen):
         raise BadInput(f"{chosen!r} is not a folder; name an existing one with -C")
-    return Surroundings(folder=chosen, environment=os.environ, flags=call.flags)
+    return app_open.Surroundings(folder=chosen, environment=os.environ, flags=call.flags)
 
 
 def folder() -> str:

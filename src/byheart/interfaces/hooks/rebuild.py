@@ -11,13 +11,21 @@ from byheart.agents import register
 from byheart.domain.errors import ByheartError
 from byheart.interfaces.hooks import hook
 from byheart.storage import cards
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-    from byheart.app.open import OpenMemory, Surroundings
+    from byheart.app import briefs
+    from byheart.app import open as app_open
+    from byheart.app.open import OpenMemory
     from byheart.interfaces.hooks.hook import HookCall
+    from byheart.text import client_text
+else:
+    briefs = module("byheart.app.briefs")
+    app_open = module("byheart.app.open")
+    client_text = module("byheart.text.client_text")
 
 from contextlib import contextmanager
 
@@ -50,8 +58,6 @@ def within(seconds: float) -> Iterator[None]:
 
 def card(call: HookCall, folder: str, old: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bool]:
     """A card that holds: made anew if there is time for it, else the old one, with word that it is old."""
-    from byheart.app import briefs
-
     heavy = old is not None and _weight(old) > _LARGE
     if not heavy:
         try:
@@ -79,11 +85,9 @@ def _weight(old: dict[str, Any]) -> int:
     return sum(os.path.getsize(path) for path in stale if os.path.isfile(path))
 
 
-def _opened(call: HookCall, folder: str) -> tuple[OpenMemory, Surroundings]:
-    from byheart.app.open import Surroundings, open_memory
-
-    around = Surroundings(folder=folder, environment=call.environment)
-    return open_memory(around), around
+def _opened(call: HookCall, folder: str) -> tuple[OpenMemory, app_open.Surroundings]:
+    around = app_open.Surroundings(folder=folder, environment=call.environment)
+    return app_open.open_memory(around), around
 
 
 def during(call: HookCall) -> str:
@@ -143,14 +147,9 @@ def learns(call: HookCall) -> bool:
 
 def safe(text: str) -> str:
     """A message as it may be shown: in one line, without secrets, and short."""
-    from byheart.app.open import redacted
-    from byheart.text.client_text import defused
-
-    return defused(redacted(text), _LONGEST)
+    return client_text.defused(app_open.redacted(text), _LONGEST)
 
 
 def clean(text: str) -> str:
     """A path or a name without secrets."""
-    from byheart.app.open import redacted
-
-    return redacted(text)
+    return app_open.redacted(text)

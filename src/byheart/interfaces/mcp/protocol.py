@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from byheart import __version__
 from byheart.interfaces.mcp import schemas
+from byheart.text.deferred import module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
         def skills(self) -> list[str]: ...
 
         def prompt(self, name: str, arguments: dict[str, Any]) -> str: ...
+
+    from byheart.app import open as app_open
+    from byheart.domain import errors
+else:
+    app_open = module("byheart.app.open")
+    errors = module("byheart.domain.errors")
 
 
 # Revisions that begin with a handshake, the newest last, and the one in which each request speaks for itself.
@@ -168,23 +175,19 @@ def _called(params: Message, doing: Doing) -> Message:
     problem = _unfit(tool["inputSchema"], given)
     if problem:
         return {"content": [{"type": "text", "text": problem}], "isError": True}
-    from byheart.domain.errors import ByheartError, NothingFound
-
     try:
         text, failed = doing.call(tool["name"], given), False
-    except NothingFound as fault:
+    except errors.NothingFound as fault:
         # Not to find what was to be changed is a failure; not to find what was looked for is an answer.
         text, failed = _spoken(fault), not tool["annotations"]["readOnlyHint"]
-    except ByheartError as fault:
+    except errors.ByheartError as fault:
         text, failed = _spoken(fault), True
     return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 
 def _spoken(fault: Exception) -> str:
     """What went wrong, without the secret that may have been the reason."""
-    from byheart.app.open import redacted
-
-    return redacted(str(fault))
+    return app_open.redacted(str(fault))
 
 
 _TYPES: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "boolean": bool, "array": list}
@@ -219,11 +222,9 @@ def _read(params: Message, doing: Doing) -> Message:
     address = params.get("uri")
     if not isinstance(address, str):
         raise Fault(INVALID_PARAMS, "uri is missing")
-    from byheart.domain.errors import ByheartError
-
     try:
         text = doing.read(address)
-    except ByheartError as fault:
+    except errors.ByheartError as fault:
         raise Fault(NO_RESOURCE, _spoken(fault), {"uri": address}) from None
     return {"contents": [{"uri": address, "mimeType": "text/markdown", "text": text}]}
 
@@ -236,11 +237,9 @@ def _prompt(params: Message, doing: Doing) -> Message:
     for argument in known["arguments"]:
         if argument["required"] and not str(given.get(argument["name"], "")).strip():
             raise Fault(INVALID_PARAMS, f"the argument {argument['name']!r} is missing")
-    from byheart.domain.errors import ByheartError
-
     try:
         text = doing.prompt(known["name"], given)
-    except ByheartError as fault:
+    except errors.ByheartError as fault:
         text = _spoken(fault)
     return {
         "description": known["description"],

@@ -11,7 +11,7 @@ from byheart.domain.documents import Add, Change, Deletion, Document, Drop, Prob
 from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spoken
 from byheart.domain.values import dataclass, replace
 from byheart.text import lines, yamledit
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 from byheart.text.yamledit import Bare, BrokenYaml, Node, flag_of, tree, value_of
 
 NAME = "yaml-block"

@@ -10,8 +10,8 @@ from datetime import date
 from byheart.domain.documents import Add, Change, Document, Drop, Problem, Replace, Splice
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.text import lines
+from byheart.text.deferred import deferred
 from byheart.text.lines import BOM, compact, fields
-from byheart.text.patterns import deferred
 
 NAME = "triples"
 KINDS = (Kind.CONSTRAINT, Kind.RULE, Kind.PREFERENCE)

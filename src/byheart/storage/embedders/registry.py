@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from byheart.domain.recall import Embedder, NoModel, Reranker
 from byheart.domain.values import dataclass
+from byheart.text.deferred import module
 from byheart.text.similarity import WIDTH, hashed
+
+if TYPE_CHECKING:
+    from byheart.storage import json_client
+    from byheart.storage.embedders import local
+else:
+    local = module("byheart.storage.embedders.local")
+    json_client = module("byheart.storage.json_client")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +42,13 @@ def embedder(choice: ModelChoice) -> Embedder:
                 raise NoModel("vectors need numpy, which is not installed; pip install numpy gets it") from None
             return BuiltinEmbedder(choice.store)
         case "onnx":
-            from byheart.storage.embedders.local import OnnxEmbedder
-
-            return OnnxEmbedder(choice.folder)
+            return local.OnnxEmbedder(choice.folder)
         case "endpoint":
             return EndpointEmbedder(choice.address, choice.model, choice.key)
         case "sha1":
             return HashedEmbedder()
         case "static":
-            from byheart.storage.embedders.local import StaticEmbedder
-
-            return StaticEmbedder(choice.folder)
+            return local.StaticEmbedder(choice.folder)
     raise NoModel("vectors are switched off (recall.embedder is none)")
 
 
@@ -81,8 +86,6 @@ class EndpointEmbedder:
 
     def _asked(self, texts: list[str]) -> list[bytes]:
         # The web's modules take longer to load than a short answer takes, and most users have no server.
-        from byheart.storage import json_client
-
         body = {"model": self._model, "input": texts}
         try:
             told = json_client.post(f"{self._address}/embeddings", body, self._key, seconds=_SECONDS, largest=_LARGEST)

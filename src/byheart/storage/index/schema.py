@@ -13,13 +13,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
 
     from byheart.domain.recall import Meaning
+    from byheart.storage.index import vectors
     from byheart.storage.index.vectors import Matrix
+else:
+    vectors = module("byheart.storage.index.vectors")
 
 VERSION = 7
 # An index that is gone with the process, for when none can be kept.
@@ -328,9 +332,7 @@ class IndexConnection:
         known = self._db.execute("SELECT n, width FROM model WHERE name = ?", (meaning.model,)).fetchone()
         if known is None:
             return None
-        from byheart.storage.index.vectors import synced
-
-        self._matrices[shelf] = synced(
+        self._matrices[shelf] = vectors.synced(
             self._db,
             shelf,
             known[0],

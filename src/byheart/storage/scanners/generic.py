@@ -15,7 +15,7 @@ from byheart.storage.scanners.rules import (
     tokenlike,
     words_of,
 )
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 _PASSWORD = r"pass(?:word|wd|phrase|wrd)|pwd|passwort|\bpsk\b"
 _SECRET = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from byheart.storage.scanners.rules import ScanRule, iban, luhn
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 _ACT = r"(?:ignore|disregard|forget|override|bypass|discard|neglect|skip)"
 _PRIOR = r"(?:previous|prior|above|earlier|preceding|original|foregoing|system|initial|your)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from byheart.storage.scanners.rules import UUID, ScanRule, codelike, digits_in, entropy, placeholder, tokenlike
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 # What may be any word at all once it is said to be one.
 _PASSWORDS = (

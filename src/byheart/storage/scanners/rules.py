@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
-from byheart.text.patterns import deferred
+from byheart.text.deferred import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,12 +18,22 @@ from byheart.domain.recall import NoModel
 from byheart.domain.records import Scope
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import finding_line, table
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.app import doctor as app_doctor
+    from byheart.app import open as app_open
+    from byheart.app import sessions
     from byheart.app.open import OpenMemory
+    from byheart.domain import documents
     from byheart.domain.results import Finding
     from byheart.notebooks.check import Proposal
+else:
+    app_doctor = module("byheart.app.doctor")
+    app_open = module("byheart.app.open")
+    sessions = module("byheart.app.sessions")
+    documents = module("byheart.domain.documents")
 
 _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 
@@ -50,8 +60,6 @@ def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as
 
     Nothing is changed without --fix. With --fix and --json the proposals are printed and nothing is changed either.
     """
-    from byheart.app.open import place_of
-
     opened = common.opened()
     if fix:
         if file:
@@ -62,7 +70,7 @@ def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as
     elif folder:
         raise BadInput(f"{folder!r}: one file at a time; byheart check handbook FOLDER takes a folder")
     else:
-        place = place_of(file, common.folder()) if file else None
+        place = app_open.place_of(file, common.folder()) if file else None
         findings = opened.memory.check(place, scopes=common.scopes_of(scope))
     if as_object:
         common.put(findings)
@@ -77,10 +85,7 @@ def _handbook(opened: OpenMemory, folder: str | None) -> Sequence[Finding]:
     """What is wrong with this project's handbook, or with the one in a folder."""
     import os
 
-    from byheart.app.sessions import open_learning
-    from byheart.domain.documents import Place
-
-    learning = open_learning(opened, common.surroundings())
+    learning = sessions.open_learning(opened, common.surroundings())
     if folder is None:
         return learning.check()
     full = os.path.realpath(os.path.join(common.folder(), os.path.expanduser(folder)))
@@ -88,7 +93,7 @@ def _handbook(opened: OpenMemory, folder: str | None) -> Sequence[Finding]:
         return learning.at(folder).check()
     if not os.path.exists(os.path.join(full, "MEMORY.md")) and os.path.isdir(os.path.join(full, "handbook")):
         full = os.path.join(full, "handbook")
-    return learning.check(Place(os.path.dirname(full), os.path.basename(full)))
+    return learning.check(documents.Place(os.path.dirname(full), os.path.basename(full)))
 
 
 def _fixed(opened: OpenMemory, scopes: Sequence[Scope], as_object: bool) -> int:
@@ -152,8 +157,6 @@ def doctor(as_object: bool) -> int:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
-    from byheart.app.doctor import checkups
-
     opened = common.opened()
     versions = [("byheart", __version__), ("python", platform.python_version())]
     for name in _PARTS:
@@ -161,7 +164,7 @@ def doctor(as_object: bool) -> int:
             versions.append((name, installed(name)))
         except PackageNotFoundError:
             versions.append((name, "not installed as a package"))
-    found = opened.memory.doctor(checkups(opened, versions))
+    found = opened.memory.doctor(app_doctor.checkups(opened, versions))
     if as_object:
         common.put(found)
     else:

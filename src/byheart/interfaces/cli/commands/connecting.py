@@ -13,11 +13,25 @@ from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Environment, NothingFound
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import table
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from byheart.agents.installing.pieces import FileChange, Installed
+    from byheart.app import connecting
+    from byheart.app import open as app_open
     from byheart.app.open import OpenMemory, Surroundings
+    from byheart.domain import documents
+    from byheart.interfaces.cli.commands import onboarding
+    from byheart.interfaces.mcp import http as mcp_http
+    from byheart.interfaces.mcp import stdio
+else:
+    connecting = module("byheart.app.connecting")
+    app_open = module("byheart.app.open")
+    documents = module("byheart.domain.documents")
+    onboarding = module("byheart.interfaces.cli.commands.onboarding")
+    mcp_http = module("byheart.interfaces.mcp.http")
+    stdio = module("byheart.interfaces.mcp.stdio")
 
 _project = click.option("--project", "in_project", is_flag=True, help="In this project's own files, for it alone.")
 _user = click.option(
@@ -52,12 +66,10 @@ def install(
 
     What is in an agent's files stays as it is, comments and all; a copy of each is kept beside it, and byheart uninstall brings it back.
     """
-    from byheart.app import connecting as doing
-
     opened, around = common.opened(upkeep=False), common.surroundings()
     chosen = _chosen(agents, every, opened, around)
     project = _where(in_project, for_user, opened)
-    done = [doing.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
+    done = [connecting.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
     return _ended(done, as_object, dry_run=dry_run, verb="connected")
 
 
@@ -72,20 +84,18 @@ def uninstall(
     agents: tuple[str, ...], every: bool, in_project: bool, for_user: bool, dry_run: bool, as_object: bool
 ) -> int:
     """Disconnect agents: what byheart put into their files goes, and the files are as they were before."""
-    from byheart.app import connecting as doing
-
     opened = common.opened(upkeep=False)
-    known = doing.installed(opened)
+    known = connecting.installed(opened)
     if not agents and not every:
         raise BadInput("name an agent, or --all; byheart status shows which are connected")
     for name in agents:
-        if name not in doing.names():
-            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(doing.names())}")
-    scope = doing.scope_of(_where(in_project, for_user, opened)) if in_project or for_user else None
+        if name not in connecting.names():
+            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(connecting.names())}")
+    scope = connecting.scope_of(_where(in_project, for_user, opened)) if in_project or for_user else None
     wanted = [(name, where) for name, where in known if (every or name in agents) and scope in (None, where)]
     if not wanted:
         raise NothingFound("nothing of that is connected; byheart status shows what is")
-    done = [doing.uninstall(opened, name, where, dry=dry_run) for name, where in wanted]
+    done = [connecting.uninstall(opened, name, where, dry=dry_run) for name, where in wanted]
     return _ended(done, as_object, dry_run=dry_run, verb="disconnected")
 
 
@@ -98,17 +108,14 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
     byheart install change settings. Claude Code and Codex read plugins."""
     import os
 
-    from byheart.app import connecting as doing
-    from byheart.domain.documents import Place
-
     opened, around = common.opened(upkeep=False), common.surroundings()
-    files, how = doing.plugin(opened, around, agent)
+    files, how = connecting.plugin(opened, around, agent)
     top = os.path.realpath(os.path.join(common.folder(), os.path.expanduser(folder)))
     if os.path.exists(top) and (not os.path.isdir(top) or os.listdir(top)):
         raise BadInput(f"{top} is there already; name a new folder")
     os.makedirs(top, mode=0o755, exist_ok=True)
     for path, text in files.items():
-        opened.files.write(Place(top, path), text, "")
+        opened.files.write(documents.Place(top, path), text, "")
     commands = [line.format(folder=shlex.quote(top)) for line in how]
     if as_object:
         common.put({"folder": top, "files": sorted(files), "commands": commands})
@@ -124,13 +131,11 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
 @group.json_option
 def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
     """Show for each agent whether it is here, what is connected, and whether that works."""
-    from byheart.app import connecting as doing
-
     opened, around = common.opened(upkeep=False), common.surroundings()
     for name in agents:
-        if name not in doing.names():
-            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(doing.names())}")
-    found = doing.statuses(opened, around, agents, live=not no_check)
+        if name not in connecting.names():
+            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(connecting.names())}")
+    found = connecting.statuses(opened, around, agents, live=not no_check)
     if as_object:
         common.put(found)
     else:
@@ -144,23 +149,19 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
         for each in found:
             for problem in each.problems:
                 common.note(f"byheart: {each.agent}: {visible(problem)}")
-        from byheart.interfaces.cli.commands.onboarding import offer
-
-        offer(opened, asks=True)
+        onboarding.offer(opened, asks=True)
     return 4 if any(each.problems for each in found) else 0
 
 
 def _chosen(agents: tuple[str, ...], every: bool, opened: OpenMemory, around: Surroundings) -> list[str]:
-    from byheart.app import connecting as doing
-
     if every:
-        found = doing.here(opened, around)
+        found = connecting.here(opened, around)
         if not found:
-            raise NothingFound(f"no agent was found on this machine; byheart knows {', '.join(doing.names())}")
+            raise NothingFound(f"no agent was found on this machine; byheart knows {', '.join(connecting.names())}")
         return list(dict.fromkeys([*found, *agents]))
     if not agents:
-        here = ", ".join(doing.here(opened, around)) or "none"
-        raise BadInput(f"name an agent, or --all; found here: {here}; known: {', '.join(doing.names())}")
+        here = ", ".join(connecting.here(opened, around)) or "none"
+        raise BadInput(f"name an agent, or --all; found here: {here}; known: {', '.join(connecting.names())}")
     return list(dict.fromkeys(agents))
 
 
@@ -195,11 +196,9 @@ def _manner(change: FileChange) -> str:
 
 def _difference(change: FileChange) -> list[str]:
     """What changes in a file, line by line; other people's secrets in it are not shown."""
-    from byheart.app.open import redacted
-
     before, after = (change.before or "").splitlines(), (change.after or "").splitlines()
     lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:60]
-    return redacted("\n".join(lines)).split("\n")
+    return app_open.redacted("\n".join(lines)).split("\n")
 
 
 def _told(each: Installed, *, dry_run: bool, verb: str) -> None:
@@ -237,17 +236,13 @@ def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
         common.call.folder = folder
     around = common.surroundings()
     if not http:
-        from byheart.interfaces.mcp.stdio import serve
-
-        return serve(around.folder)
-    from byheart.interfaces.mcp.http import PATH, Server
-
+        return stdio.serve(around.folder)
     token = "" if no_token else _token(around.home)
     try:
-        server = Server("127.0.0.1", port, os.path.realpath(around.folder), token)
+        server = mcp_http.Server("127.0.0.1", port, os.path.realpath(around.folder), token)
     except OSError as error:
         raise Environment(f"port {port} cannot be had: {error.strerror}; name another with --port") from None
-    common.note(f"byheart: serving http://127.0.0.1:{server.server_port}{PATH} for {around.folder}")
+    common.note(f"byheart: serving http://127.0.0.1:{server.server_port}{mcp_http.PATH} for {around.folder}")
     if token:
         common.note(f"byheart: the token is in {os.path.join(around.home, 'state', TOKEN)}")
     try:
@@ -263,9 +258,7 @@ def _token(home: str) -> str:
     """The token that clients need, made when it is first wanted."""
     import secrets
 
-    from byheart.app.open import disk
-
-    files, place = disk(), Place(home, f"state/{TOKEN}")
+    files, place = app_open.disk(), Place(home, f"state/{TOKEN}")
     known = files.read(place).text
     if known and known.strip():
         return known.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +13,14 @@ from byheart.domain.records import Scope
 from byheart.domain.reports import Conversion
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import receipt_line
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 from byheart.workspace.foreign import FORMATS
+
+if TYPE_CHECKING:
+    from byheart.agents import own_memories
+else:
+    own_memories = module("byheart.agents.own_memories")
 
 _TARGETS = ("json", *common.NOTEBOOKS)
 
@@ -86,8 +93,6 @@ def import_(
 
 def _taken_over(opened: OpenMemory, names: tuple[str, ...], *, dry_run: bool, as_object: bool) -> int:
     """Take over what agents remembered themselves."""
-    from byheart.agents import own_memories
-
     around = common.surroundings()
     home = around.environment.get("HOME") or os.path.expanduser("~")
     known = own_memories.names()

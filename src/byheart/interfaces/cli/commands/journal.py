@@ -15,10 +15,19 @@ from byheart.domain.journal import MAIN, Appended, Compacted, Sensitivity
 from byheart.domain.records import Scope
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import finding_line, journal_line
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.app import config_file, sessions
+    from byheart.app import open as app_open
+    from byheart.app import upkeep as app_upkeep
     from byheart.storage.background import Scheduler
+else:
+    config_file = module("byheart.app.config_file")
+    app_open = module("byheart.app.open")
+    sessions = module("byheart.app.sessions")
+    app_upkeep = module("byheart.app.upkeep")
 
 _LABELS = [each.value for each in Sensitivity]
 
@@ -230,23 +239,19 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 
     Any byheart command starts this in the background when something is due; byheart schedule makes the machine start it.
     """
-    from byheart.app.open import Surroundings, open_memory
-    from byheart.app.sessions import learnt_of
-    from byheart.app.upkeep import known_folders
-
     opened = common.opened(upkeep=False)
     around = common.surroundings()
-    done = list(opened.memory.journal().upkeep(force=force, learnt=partial(learnt_of, opened, around)))
+    done = list(opened.memory.journal().upkeep(force=force, learnt=partial(sessions.learnt_of, opened, around)))
     if everywhere:
-        for folder in known_folders(opened.home):
+        for folder in app_upkeep.known_folders(opened.home):
             if folder == opened.project.folder:
                 continue
             try:
-                about = Surroundings(folder=folder, environment=around.environment, flags=around.flags)
-                there = open_memory(about)
+                about = app_open.Surroundings(folder=folder, environment=around.environment, flags=around.flags)
+                there = app_open.open_memory(about)
                 if there.ignored:
                     common.note(f"byheart: {there.ignored}")
-                learnt = partial(learnt_of, there, about)
+                learnt = partial(sessions.learnt_of, there, about)
                 done += there.memory.journal().upkeep((Scope.LOCAL,), force=force, learnt=learnt)
             except ByheartError as error:
                 # One project with a broken setting must not keep the others from their upkeep.
@@ -276,8 +281,6 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 @group.json_option
 def settings(file: str | None, write: bool, as_object: bool) -> int:
     """Print the journal's settings, or those that another program's configuration comes to."""
-    from byheart.app.config_file import carried_over, carry_over
-
     opened = common.opened()
     if file is None:
         if write:
@@ -289,11 +292,11 @@ def settings(file: str | None, write: bool, as_object: bool) -> int:
             for key, value in rows.items():
                 common.say(f"{key.removeprefix('journal.')} = {json.dumps(value)}")
         return 0
-    taken = carried_over(opened, file, common.folder())
+    taken = config_file.carried_over(opened, file, common.folder())
     for name in taken.ignored:
         common.note(f"not carried over: {visible(name)}")
     if write and taken.values:
-        common.note(f"written to {carry_over(opened, taken)}")
+        common.note(f"written to {config_file.carry_over(opened, taken)}")
     if as_object:
         common.put({"values": taken.values, "ignored": taken.ignored})
     else:

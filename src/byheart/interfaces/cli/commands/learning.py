@@ -11,15 +11,25 @@ from byheart.handbook.phrases import shortened
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
 from byheart.interfaces.render import receipt_line, table
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.app import briefs, sessions, worker
     from byheart.app.open import OpenMemory
     from byheart.domain.learning import Consolidated, JobView, LearnReport
     from byheart.domain.results import Receipt
+    from byheart.interfaces.cli.commands import sessions as commands_sessions
+    from byheart.learning import learning as learning_learning
     from byheart.learning.learning import Learning
+else:
+    briefs = module("byheart.app.briefs")
+    sessions = module("byheart.app.sessions")
+    worker = module("byheart.app.worker")
+    commands_sessions = module("byheart.interfaces.cli.commands.sessions")
+    learning_learning = module("byheart.learning.learning")
 
 _SHOWN, _DIFFERENCE = 8, 400
 project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
@@ -27,10 +37,8 @@ project_option = click.option("--project", metavar="NAME", help="Another project
 
 def learning() -> tuple[OpenMemory, Learning]:
     """The memory, and learning of all projects."""
-    from byheart.app.sessions import open_learning
-
     opened = common.opened(upkeep=False)
-    return opened, open_learning(opened, common.surroundings())
+    return opened, sessions.open_learning(opened, common.surroundings())
 
 
 @click.command(
@@ -77,25 +85,20 @@ def learn(
     What was learnt lies in projects/<id>/handbook in byheart's folder, as Markdown: MEMORY.md, memory_summary.md,
     rollout_summaries/ and skills/. Edit it as you like: your lines stay. It is safe to interrupt, and to run twice at once.
     """
-    from byheart.app.sessions import open_learning, open_sessions
-    from byheart.learning.learning import Wanted
-
     opened = common.opened(upkeep=False)
     around = common.surroundings()
-    every = open_sessions(opened, around)
+    every = sessions.open_sessions(opened, around)
     if not no_refresh:
         done = every.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
             common.note("byheart: another byheart is reading transcripts; this goes by what it has read so far")
     projects = tuple(_project(opened, every, name) for name in names)
-    wanted = Wanted(
+    wanted = learning_learning.Wanted(
         is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone, is_hand=hand
     )
-    report = open_learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
+    report = sessions.open_learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
     opened.memory.caught_up()
     if not dry_run and not hand:
-        from byheart.app import briefs
-
         briefs.refresh(around)
     if as_object:
         common.put(report)
@@ -107,9 +110,7 @@ def learn(
 
 
 def _project(opened: OpenMemory, every: object, name: str) -> str:
-    from byheart.interfaces.cli.commands.sessions import _project as project_of
-
-    return project_of(opened, every, name)  # type: ignore[arg-type]
+    return commands_sessions._project(opened, every, name)  # type: ignore[arg-type]
 
 
 def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
@@ -346,8 +347,6 @@ def _one(job: JobView, as_object: bool) -> None:
 @group.json_option
 def work(as_object: bool) -> int:
     """Learn from what is due and make briefs ready, as hooks have it done; nothing where somebody is at it."""
-    from byheart.app import worker
-
     done = worker.work(common.surroundings())
     if as_object:
         common.put(done)

@@ -11,10 +11,15 @@ from byheart.domain.errors import BadInput, Refused
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.commands.learning import learning, project_option
 from byheart.interfaces.render import table
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.app import briefs, sessions
     from byheart.learning.learning import Learning
+else:
+    briefs = module("byheart.app.briefs")
+    sessions = module("byheart.app.sessions")
 
 
 @click.group(
@@ -37,8 +42,6 @@ def memory() -> None:
 @group.json_option
 def view(project: str | None, as_object: bool) -> int:
     """Show what a session of this project is handed."""
-    from byheart.app import briefs
-
     opened = common.opened(upkeep=False)
     around = common.surroundings()
     found = briefs.brief_of(opened, around, _chosen(project).handbook()) if project else briefs.brief(opened, around)
@@ -161,10 +164,8 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
     opened, every = learning()
     _sure(f"forget what session {session} taught", yes)
     thread, project = every.forget_session(session)
-    from byheart.app.sessions import open_sessions
-
     # What is not shown any more leaves the index.
-    open_sessions(opened, common.surroundings()).refresh()
+    sessions.open_sessions(opened, common.surroundings()).refresh()
     opened.memory.caught_up()
     if as_object:
         common.put({"session": thread, "project": project})

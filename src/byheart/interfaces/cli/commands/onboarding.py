@@ -12,12 +12,17 @@ from byheart.handbook.phrases import shortened
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
 from byheart.interfaces.render import counted, table
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.app import onboarding, trusted
     from byheart.app.onboarding import Begun, Survey
     from byheart.app.open import OpenMemory
     from byheart.notebooks.setup import Ready
+else:
+    onboarding = module("byheart.app.onboarding")
+    trusted = module("byheart.app.trusted")
 
 
 @click.command(epilog=common.examples("byheart init", "byheart init --yes", "byheart init --in-repo"))
@@ -37,8 +42,6 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
     if in_repo and fixed:
         where = opened.config.origins[fixed[0]]
         raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
-    from byheart.app import onboarding
-
     around = common.surroundings()
     is_on = opened.config.flag("memory.enabled")
     found = onboarding.survey(opened, around) if is_on else None
@@ -187,8 +190,6 @@ def trust(yes: bool, as_object: bool) -> None:
     used until you say so here. Lines that other people's commits add later are shown as the repository's, not as yours; run
     this again to accept them too.
     """
-    from byheart.app import trusted
-
     opened = common.opened(writes=True)
     found = trusted.survey(opened)
     if not as_object:
@@ -211,8 +212,6 @@ def trust(yes: bool, as_object: bool) -> None:
 @group.json_option
 def untrust(as_object: bool) -> None:
     """Stop using the memory files of this checkout. The files stay as they are."""
-    from byheart.app import trusted
-
     opened = common.opened(writes=True)
     was = trusted.withdraw(opened)
     if as_object:
@@ -223,8 +222,6 @@ def untrust(as_object: bool) -> None:
 
 def offer(opened: OpenMemory, *, asks: bool) -> None:
     """Say that the checkout brings memory files that are not used; on a terminal ask about them, once."""
-    from byheart.app import trusted
-
     names, known = trusted.unused(opened), opened.memory.context.trust
     if not names or known.is_asked:
         return

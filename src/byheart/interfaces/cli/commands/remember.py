@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,12 @@ from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
 from byheart.language.wording import simple_value
 from byheart.notebooks.forget import CANNOT_UNDO
+from byheart.text.deferred import module
+
+if TYPE_CHECKING:
+    from byheart.app import sessions
+else:
+    sessions = module("byheart.app.sessions")
 
 _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred": Signal.INFERRED}
 
@@ -148,11 +155,9 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     memories, nothing is changed and they are listed; if it fits none, the nearest ones are.
     The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
     """
-    from byheart.app.sessions import open_learning
-
     opened = common.opened(writes=True)
     where = common.scope_of(scope)
-    learning = open_learning(opened, common.surroundings(), even_off=True)
+    learning = sessions.open_learning(opened, common.surroundings(), even_off=True)
     try:
         target = learning.target(selector, where)
         told = statement(target.hit.record) if target.hit else target.text

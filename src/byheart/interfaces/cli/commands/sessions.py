@@ -17,12 +17,18 @@ from byheart.interfaces import transcripts
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
 from byheart.interfaces.render import table
+from byheart.text.deferred import module
 from byheart.text.timewords import moment
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
+    from byheart.app import open as app_open
+    from byheart.app import sessions as app_sessions
     from byheart.app.open import OpenMemory
     from byheart.sessions.sessions import Sessions
+else:
+    app_open = module("byheart.app.open")
+    app_sessions = module("byheart.app.sessions")
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -44,17 +50,15 @@ def _filters(command: Command) -> Command:
 
 def _opened(no_refresh: bool) -> tuple[OpenMemory, Sessions]:
     """The memory and the sessions, the index brought up to date unless that is not wanted."""
-    from byheart.app.sessions import open_sessions, start_embedding
-
     opened = common.opened()
-    sessions = open_sessions(opened, common.surroundings())
+    sessions = app_sessions.open_sessions(opened, common.surroundings())
     if not no_refresh:
         done = sessions.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
             common.note("byheart: another byheart is reading transcripts; this is what it has read so far")
         elif done.read > 20 or done.bytes > 20_000_000:
             common.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
-        start_embedding(opened, common.surroundings(), sessions)
+        app_sessions.start_embedding(opened, common.surroundings(), sessions)
     return opened, sessions
 
 
@@ -69,9 +73,7 @@ def _which(
     subagents: bool = True,
 ) -> Which:
     if agent is not None:
-        from byheart.app.sessions import agent_names
-
-        every.check_agent(agent, agent_names())
+        every.check_agent(agent, app_sessions.agent_names())
     if text is not None and not re.search(r"\w", text):
         raise BadInput("--text: name at least one word")
     return Which(
@@ -88,12 +90,10 @@ def _project(opened: OpenMemory, every: Sessions, name: str) -> str:
     """A project's id from what was typed: `.` or a folder, an id, or a name."""
     import os
 
-    from byheart.app.sessions import project_id
-
     if name in (".", "here"):
         return opened.project.id
     if os.sep in name or "\\" in name or os.path.isdir(name):
-        return project_id(opened, os.path.expanduser(name))
+        return app_sessions.project_id(opened, os.path.expanduser(name))
     return every.project(name)
 
 
@@ -259,15 +259,13 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
     This goes on in the background by itself, and starts anew when recall.embedder names another model; here it is done at
     once. What is done stays done.
     """
-    from byheart.app.sessions import claimed_embedding, embedded_records
-
     if gently:
         os.nice(19)
     opened, every = _opened(no_refresh)
-    with claimed_embedding(opened) as ours:
+    with app_sessions.claimed_embedding(opened) as ours:
         if not ours:
             raise Busy("another byheart is making vectors; it goes on by itself")
-        records = embedded_records(opened, bar("vectors of records"))
+        records = app_sessions.embedded_records(opened, bar("vectors of records"))
         left = every.embed(seconds, bar("vectors of turns"))
     if every.missing:
         raise Environment(every.missing)
@@ -300,9 +298,7 @@ def stats(
         if svg == "-":
             click.echo(picture, nl=False)
             return 0
-        from byheart.app.open import place_of
-
-        place = place_of(svg, common.folder())
+        place = app_open.place_of(svg, common.folder())
         opened.write_new(place, picture)
         common.note(f"byheart: drew {place}")
         return 0

@@ -10,13 +10,18 @@ from byheart.domain.brief import ToldLine
 from byheart.domain.records import Kind, Scope
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import hit_line, record_lines, statement, table
+from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.app import briefs, sessions
     from byheart.domain.recall import Experience
     from byheart.domain.results import Finding
+else:
+    briefs = module("byheart.app.briefs")
+    sessions = module("byheart.app.sessions")
 
 
 @click.command(
@@ -231,12 +236,10 @@ def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: 
 
 
 def _gather(scope: str | None, as_object: bool) -> int:
-    from byheart.app.sessions import learnt_of
-
     opened = common.opened(upkeep=False)
     rounds = []
     for each in common.scopes_of(scope):
-        learnt = learnt_of(opened, common.surroundings()) if each is Scope.LOCAL else ()
+        learnt = sessions.learnt_of(opened, common.surroundings()) if each is Scope.LOCAL else ()
         rounds.append(opened.memory.journal(each).gather_experiences(learnt))
     if as_object:
         common.put(
@@ -301,8 +304,6 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
     It is made from your profile, the rules, what sessions taught, and the journal: for this project and for all, never of
     another. Each line names where it stands (byheart memory read shows it).
     """
-    from byheart.app import briefs
-
     opened = common.opened(upkeep=False)
     around = common.surroundings()
     if prepare:
@@ -333,8 +334,6 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
 @group.json_option
 def why(session: str | None, as_object: bool) -> None:
     """Show what a session was told at its start, and why: the last one, or the one whose id begins so."""
-    from byheart.app import briefs
-
     opened = common.opened(upkeep=False)
     found = briefs.why(opened.home, session)
     if as_object:

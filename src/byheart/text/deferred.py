@@ -1,9 +1,11 @@
-"""Patterns that are compiled when they are first used: a command needs a few of the hundred that exist."""
+"""What is made when it is first used: patterns, of which a command needs a few of the hundred that exist, and modules, whose import is
+what a short command takes its time for."""
 
 from __future__ import annotations
 
 import re
-from typing import cast
+from importlib import import_module
+from typing import Any, cast
 
 
 class _Deferred:
@@ -22,3 +24,17 @@ class _Deferred:
 def deferred(source: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern, compiled at its first use and used like any other."""
     return cast(re.Pattern[str], _Deferred(source, flags))
+
+
+class _Module:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+def module(name: str) -> Any:
+    """The module of that name, imported when something of it is first used. Stands in the `else` of the type checker's own import, so
+    that types and contracts see what is used."""
+    return _Module(name)
