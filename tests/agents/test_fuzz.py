@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from byheart.agents.reading import passes as reading_module
 from byheart.domain.sessions import Found, SessionSource, Turn
 from byheart.language import lasting
+from byheart.sessions.clipping import cleaned
 from byheart.sessions.facts import commands, errors
-from byheart.sessions.refresh import cleaned
 from byheart.storage.scanners.scanner import RuleScanner
 from tests.agents.homes import NAMES, every_transcript, home, taken
 

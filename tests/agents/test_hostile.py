@@ -160,7 +160,7 @@ def measured(script: str, *arguments: str) -> tuple[dict[str, int], float]:
 
 
 READ = """
-from byheart.agents.sources import reading
+from byheart.agents.agent import reading
 from byheart.domain.sessions import Caps, Found
 passed = reading(Found(agent=sys.argv[1], path=sys.argv[2], size=1, modified=1), None, Caps())
 turns = sum(1 for event in passed)

@@ -14,8 +14,9 @@ from byheart.agents.agent import reading
 from byheart.agents.reading.tools import changed_by, touches_of
 from byheart.domain.errors import Unnatural
 from byheart.domain.sessions import Caps, Found, How, Touch, Which
+from byheart.sessions.clipping import cleaned
 from byheart.sessions.facts import commands, errors
-from byheart.sessions.refresh import cleaned, refresh
+from byheart.sessions.refresh import refresh
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.testing import Bench
 from byheart.text.client_text import parted

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from byheart.app import worker
 from byheart.app.open import Surroundings
-from byheart.storage import cards
+from byheart.storage import background, cards
 from tests.brief.kit import hook
 from tests.learning.world import World, fixed
 
@@ -67,7 +67,7 @@ def test_worker_learns_nothing_where_nobody_wants_it(tmp_path: Path) -> None:
 def test_one_worker_at_a_time(tmp_path: Path) -> None:
     home = World(tmp_path, "learning.enabled=true")
     note(home, recent(home))
-    with cards.held(f"{home.bench.home}/state/worker.lock") as ours:
+    with background.held(f"{home.bench.home}/state/worker.lock") as ours:
         assert ours
         assert worker.work(around(home)).was_busy
     assert worker.work(around(home)).learnt
@@ -114,7 +114,7 @@ def test_start_of_a_session_starts_a_worker_now_and_then(tmp_path: Path) -> None
     while not is_over:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-        with cards.held(str(lock)) as is_over:
+        with background.held(str(lock)) as is_over:
             pass
     before = lock.stat().st_mtime_ns
     hook(home.bench, "session-start")

@@ -12,7 +12,7 @@ import pytest
 WRITER = """
 import sys
 from byheart.storage.files.disk import DiskFiles
-from byheart.domain.roots import Place
+from byheart.domain.documents import Place
 files, place = DiskFiles(), Place(sys.argv[1], "x.md")
 files.write(place, "new" * 5000, files.read(place).digest)
 """

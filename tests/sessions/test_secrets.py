@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from byheart.sessions.refresh import cleaned, refresh
+from byheart.sessions.clipping import cleaned
+from byheart.sessions.refresh import refresh
 from byheart.storage.scanners.scanner import RuleScanner
 from tests.agents.homes import NAMES, home
 from tests.conftest import Cli

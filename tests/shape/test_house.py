@@ -68,13 +68,12 @@ WRITERS = {
     # SQLite writes its own file; it is only made beforehand, so that nobody else can read it. Weights and vectors are no text.
     "storage/index/schema.py",
     "storage/queue/schema.py",
-    "storage/embedders/weights.py",
+    "storage/embedders/local.py",
     "storage/index/vectors.py",
     # Files that hold nothing: a worker is alive while it holds the lock on its own.
-    "storage/queue/clock.py",
     # What a hook keeps; it has no time for more.
-    "storage/cards/card_store.py",
-    "storage/cards/lease.py",
+    "storage/cards.py",
+    "storage/background.py",
     # A file for Codex to look at, in a folder that is thrown away.
     "agents/codex/trust.py",
 }

@@ -7,8 +7,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from byheart import __version__, extensions
@@ -17,11 +20,11 @@ from byheart.agents.agent import connectable
 from byheart.agents.installing.connections import Connections
 from byheart.agents.installing.pieces import AgentStatus, Installed, InstallTarget, PieceKind
 from byheart.domain.errors import BadInput
-from byheart.storage import cards
+from byheart.storage import background
 from byheart.storage.files.disk import DiskFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from byheart.agents.installing.pieces import Recipe
@@ -126,20 +129,37 @@ def install(
         )
         if trust and hooks is not None and hooks.after is not None:
             found, notes = with_trust(found, hooks.after, os.path.realpath(hooks.path), dict(around.environment))
-    with _alone(opened.home):
+    with _alone(opened.home), uninterrupted():
         done = known.connect(found, scope_of(project))
     done.notes += notes
     return done
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A stretch that Ctrl-C does not cut in two: an agent's files and the record of what was put into them belong together. It is
+    obeyed where the stretch ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
 def _alone(home: str) -> AbstractContextManager[None]:
     """One byheart at a time changes agents' files: what it did is written down at the end."""
-    return cards.waited_for(os.path.join(home, "state", "install.lock"))
+    return background.waited_for(os.path.join(home, "state", "install.lock"))
 
 
 def uninstall(opened: OpenMemory, agent: str, scope: str, *, dry: bool) -> Installed:
     """Disconnect an agent."""
-    with _alone(opened.home):
+    with _alone(opened.home), uninterrupted():
         return connections(opened.home).disconnect(agent, scope, dry=dry)
 
 

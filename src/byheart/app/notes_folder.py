@@ -12,6 +12,7 @@ from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, ByheartError, Conflict, NothingFound, Refused, Unsafe, Unwanted
 from byheart.domain.records import Scope
 from byheart.text.unicode import visible
+from byheart.workspace.context import is_enabled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -227,7 +228,7 @@ def memory_folder(folder: str, environment: Mapping[str, str] | None = None) -> 
 
 def of_context(context: Context) -> NotesFolder:
     """The notes of the project that a memory was opened for. Raises Unwanted while memory is switched off."""
-    if not context.limits.enabled:
-        raise Unwanted("memory is switched off in the configuration")
+    if not is_enabled(context, context.roots[Scope.LOCAL]):
+        raise Unwanted("memory is switched off; byheart settings shows where")
     own = context.roots[Scope.LOCAL].folder
     return NotesFolder(context.files, context.scanner, Place(own.base, f"{own.path}/memories"))

@@ -136,16 +136,22 @@ def begin(
     return done
 
 
+def connected(opened: OpenMemory) -> list[str]:
+    """The agents that are connected for this user."""
+    return [name for name, scope in connecting.installed(opened) if scope == connecting.USER]
+
+
 def _connect(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
-    before = {name for name, scope in connecting.installed(opened) if scope == connecting.USER}
+    before = connected(opened)
     try:
         for name in connecting.here(opened, around):
             done.connected.append(connecting.install(opened, around, name, None, dry=False))
         switch_on(opened)
     except KeyboardInterrupt:
-        for each in done.connected:
-            if each.agent not in before and not each.problem:
-                connecting.uninstall(opened, each.agent, connecting.USER, dry=False)
+        # By the record, not by what came back: the one that was under way when it was pressed is connected, too.
+        for name, scope in connecting.installed(opened):
+            if scope == connecting.USER and name not in before:
+                connecting.uninstall(opened, name, scope, dry=False)
         raise
     except ByheartError as error:
         done.problems.append(str(error))

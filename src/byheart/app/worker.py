@@ -10,6 +10,7 @@ from byheart.app.open import Surroundings, open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
+from byheart.storage import background
 from byheart.storage import cards as card_files
 from byheart.text.deferred import module
 
@@ -37,7 +38,7 @@ class Worked:
 def work(around: Surroundings) -> Worked:
     """Learn from what was noted and what is due, then make briefs ready; again while something new was noted."""
     done = Worked()
-    with card_files.held(os.path.join(around.home, "state", "worker.lock")) as is_ours:
+    with background.held(os.path.join(around.home, "state", "worker.lock")) as is_ours:
         if not is_ours:
             done.was_busy = True
             return done

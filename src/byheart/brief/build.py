@@ -15,6 +15,7 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import MEMORY, SUMMARY
 from byheart.domain.values import dataclass, replace
 from byheart.handbook.phrases import signal_of
+from byheart.language.opposition import exclude
 from byheart.text.client_text import defused
 from byheart.text.deferred import module
 from byheart.text.similarity import content_words, normalised
@@ -37,6 +38,9 @@ _LONGEST, _LARGEST_FILE = 400, 400_000
 _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
 # What the user said, in so many words or again and again.
+# A record's key, as it is told before what it says.
+_KEY = re.compile(r"^[\w-]+(?:\.[\w-]+)+: ")
+_NOTEBOOKS = ("profile", "rules")
 _USERS = frozenset(("profile", "rules", "wishes", "journal"))
 
 
@@ -106,7 +110,7 @@ def card_of(
         {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}
     )
     sections = [each for each in _sections(parts, kept) if each.name not in kept]
-    told = _Said(parts)
+    told = _Said(parts, kept)
     made = {section.name: told.served(section) for section in sections}
     card["sections"] = [{**kept, **made}[name] for name in _ORDER if name in {**kept, **made}]
     return card
@@ -163,13 +167,19 @@ def _every_source(parts: CardParts) -> list[str]:
 class _Said:
     """What has been taken into a card so far, and what stands in the way of a line."""
 
-    def __init__(self, parts: CardParts) -> None:
+    def __init__(self, parts: CardParts, kept: Mapping[str, dict[str, Any]]) -> None:
         self._parts = parts
         self._folder = parts.context.project.folder
         texts = {name: text for name in INSTRUCTIONS if (text := self._text(name)) is not None}
         self._elsewhere = SaidAlready(texts)
         self._targets = targets_of(self._text("Makefile"), _package(self._text("package.json")), self._text("justfile"))
         self._known: set[str] = set()
+        # What notebooks tell, by section and whether it holds for all projects.
+        self._noted: dict[tuple[str, bool], list[str]] = {
+            (name, False): [_KEY.sub("", line[0]) for line in kept[name]["lines"]]
+            for name in _NOTEBOOKS
+            if name in kept
+        }
         # What of the summary may be told, all of its sections together.
         self._left = parts.summary_tokens
 
@@ -186,7 +196,7 @@ class _Said:
         """A section as the card keeps it."""
         lines: list[BriefLine] = []
         for each in section.lines:
-            line, reason = self._judged(each, is_users=section.name in _USERS)
+            line, reason = self._judged(each, section.name)
             if reason:
                 section.left_out.append((line.text, line.address, reason))
             else:
@@ -220,7 +230,10 @@ class _Said:
                 kept.append(line)
         return kept
 
-    def _judged(self, each: BriefLine, *, is_users: bool) -> tuple[BriefLine, str]:
+    def _of_notebooks(self) -> list[str]:
+        return [text for (section, _), texts in self._noted.items() if section in _NOTEBOOKS for text in texts]
+
+    def _judged(self, each: BriefLine, section: str) -> tuple[BriefLine, str]:
         """A line as it may be told, and why it is not."""
         text = defused(self._parts.context.scanner.redacted(each.text[:20_000]), _LONGEST)
         line = replace(each, text=text)
@@ -229,12 +242,25 @@ class _Said:
             return line, "it says nothing"
         if key in self._known:
             return line, "it is told already"
+        said = _KEY.sub("", text)
+        # Within one notebook its own dates decide. Between notebooks what is nearer does: this project's before what holds for all, and
+        # what was remembered before what was said in passing.
+        rivals = (
+            self._noted.get((section, False), ())
+            if each.is_global
+            else self._of_notebooks()
+            if section == "wishes"
+            else ()
+        )
+        if any(exclude(other, said) for other in rivals):
+            return line, "it excludes one that is told"
         self._known.add(key)
+        self._noted.setdefault((section, each.is_global), []).append(said)
         parts = signal_of(each.text)
         where = self._elsewhere.where([text, *([parts["default"]] if parts else [])])
         # What a checkout says counts once its user trusts it; till then a line is told twice at worst. What the user said is told
         # whatever a file says.
-        if where and not is_users and not each.is_global and self._parts.context.trust.is_trusted:
+        if where and section not in _USERS and not each.is_global and self._parts.context.trust.is_trusted:
             return line, f"{where} says it already"
         lost = lost_command(text, self._targets)
         if lost:
@@ -277,7 +303,7 @@ def _harmless(context: Context, section: BriefSection, lines: list[BriefLine]) -
 
 def served(parts: CardParts, section: BriefSection) -> dict[str, Any]:
     """One section as a card would keep it, where there is no card for it."""
-    return _Said(parts).served(section)
+    return _Said(parts, {}).served(section)
 
 
 _CODE = re.compile(r"`([^`\n]{2,200})`")

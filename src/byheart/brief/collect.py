@@ -129,7 +129,7 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
         wishes.notes.append(f"{place} has no entry left; `byheart memory rebuild` makes it anew")
     is_forgotten = consolidation.forgotten_lines(own_files)
     for title, line, details in _entries(text):
-        address = f"memory://root#{handle(topic_label(line) if title == INDEX else _note_text(line))}"
+        address = f"memory://root#{handle(topic_label(line) if title == INDEX else line)}"
         if title == PREFERENCES:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
         elif title == TIPS and not line.startswith(_SEARCH):
@@ -146,15 +146,6 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
             else:
                 index.left_out.append((told.text, address, f"only the newest {_TOPICS} blocks are told"))
     return found
-
-
-_NOTED = re.compile(r"^\[ad-hoc note\] (?P<text>.*) \([^()]*\.md\)$")
-
-
-def _note_text(line: str) -> str:
-    """A line of the summary; of one that repeats a note, the note, which is what can be forgotten."""
-    noted = _NOTED.match(line)
-    return noted["text"] if noted else line
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:

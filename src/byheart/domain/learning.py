@@ -28,6 +28,7 @@ class Skip(StrEnum):
     ACTIVE = "in use"
     UNCHANGED = "unchanged"
     MODE = "memory switched off in it"
+    OFF = "memory switched off for its project"
     PROJECT = "project excluded"
     NO_PROJECT = "no project known"
     SUBAGENT = "a sub-agent's"

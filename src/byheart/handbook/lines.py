@@ -67,13 +67,22 @@ def learnt(context: Context, root: Root) -> list[Hit]:
 
 
 _COUNTED = re.compile(
-    r"^(?:Met in|In) \d+ sessions?(?:, about (?P<place>`[^`]+`))?: |,? in \d+ sessions?\b|\b\d+ sessions?\b|\(worked [^()]*\)|, last: \".*?\"(?= ->)"
+    r"^(?:Met in|In) \d+ sessions?(?:, about (?P<place>`[^`]+`))?: |,? in \d+ sessions?\b|\b\d+ sessions?\b|\(worked (?:[^()]|\([^()]*\))*\)|, last: \".*?\"(?= ->)"
 )
 _TOPIC = re.compile(r"^(?P<label>[^:]+): ")
+_SKILL = re.compile(r"^(?:Related skill: skills/(?P<file>[\w.-]+)/SKILL\.md|skill (?P<name>[\w.-]+)): ")
+_NOTED = re.compile(r"^\[ad-hoc note\] (?P<text>.*) \([^()]*\.md\)$")
 
 
 def essence(text: str) -> str:
-    """What a line says, without where it comes from and how often: that changes while it stays the same line."""
+    """What a line says, without where it comes from and how often: that changes while it stays the same line. One that repeats a note
+    says what the note says, and a skill is called by its name wherever it is named."""
+    noted = _NOTED.match(text)
+    if noted:
+        return noted["text"]
+    skill = _SKILL.match(text)
+    if skill:
+        return f"skill {skill['file'] or skill['name']}"
     return " ".join(_COUNTED.sub(lambda found: (found["place"] or "") + " ", core_of(text)).split())
 
 

@@ -22,7 +22,7 @@ _OWN_WORD = re.compile(
 # What somebody says before they say what they want.
 _OWN_LEAD = re.compile(
     r"\W*(?:(?:also|and|one more thing|another thing|note|notes|fyi|btw|by the way|important|reminder|hint|tip|ps|p\.s\.|nb|heads up|ok(?:ay)?|yes|no|so|style|for (?:this|the) \w+|"
-    r"a few (?:things|notes)|some (?:things|notes)|things to (?:know|keep in mind)|keep in mind)\W*)+$",
+    r"(?:a few|two|three|several|\d) (?:things|notes|points)|some (?:things|notes)|things to (?:know|keep in mind)|keep in mind)\W*)+$",
     re.IGNORECASE,
 )
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|[a-z][.)])\s+")
@@ -153,6 +153,8 @@ def is_handed_over(text: str, sentence: str) -> bool:
     # In another paragraph than the one that speaks of somebody or of some text.
     if any(_OF_OTHERS.search(row) and not _ABOUT_RULES.search(row) for row in rows[:-1] if row.strip()):
         return True
+    if _is_led_to(line, sentence) or _is_deep_in(before, line) or (before.strip() and _GREETS.match(sentence)):
+        return True
     if _REPORTED.search(_head_of(sentence)) or _SAID_SO.match(behind) or _QUESTIONED.search(line):
         return True
     if _WRITING.search(before) or _WRITING.search(_head_of(sentence)):
@@ -171,6 +173,33 @@ def is_handed_over(text: str, sentence: str) -> bool:
     lead = line if line.strip() else before.rstrip()
     last = lead.rpartition("\n")[2]
     return bool(_COLON.search(last)) and not _OWN_WORD.search(last) and not _OWN_LEAD.match(last)
+
+
+# Where or when something holds, before what holds there.
+_SCOPE = re.compile(r"\W*(?:in|on|for|with|when|whenever|if|while|before|after|during|until|as)\b", re.IGNORECASE)
+_GREETS = re.compile(
+    r"(?:dear|hi|hello|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|cher|chère|hola|estimad[oa]|ol[aá])\s+\w+\s?,",
+    re.IGNORECASE,
+)
+_HEADED = re.compile(r"\b(?:from|by|of)\s+(?-i:[A-Z])\w+[^.!?]*[.!]\s*$", re.IGNORECASE)
+
+
+def _is_led_to(line: str, sentence: str) -> bool:
+    """Whether what a line says before a sentence, or a sentence before its colon, only leads to somebody's words: a name, or what is
+    to be done with them. "In this repo: …" says where, and "Rule: …" that it is one."""
+    head, colon, _ = f"{line}{sentence}".partition(": ")
+    if _HEADED.search(line) and not _OWN_WORD.search(line):
+        return True
+    head = head.rpartition(". ")[2]
+    return bool(colon) and not (
+        _OWN_WORD.search(head) or _OWN_LEAD.match(head) or _SCOPE.match(head) or _SAID_MYSELF.match(head)
+    )
+
+
+def _is_deep_in(before: str, line: str) -> bool:
+    """Whether a sentence stands in a later paragraph, and not at its beginning: people begin a paragraph with what they want to be
+    kept to; further in, it is what the paragraph is about."""
+    return bool(re.search(r"\n\s*\n", before.strip("\n"))) and bool(line.strip(" -*+•0123456789.)"))
 
 
 def _without_blocks(text: str) -> str:

@@ -166,7 +166,9 @@ def _made(
         every = [each.written for each in choice.selected]
         handbook, wording = asking.about_project(own_handbook, every, handbook, is_fine)
     wanted = _rendered(choice, handbook)
-    problems = check({**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}})
+    every_file = {**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}}
+    # What people put beside it is theirs: byheart check tells them of it, and nothing waits for that.
+    problems = [each for each in check(every_file) if each.place in wanted]
     if problems:
         first = problems[0]
         raise Refused(
@@ -280,7 +282,8 @@ def consolidated(
 ) -> Handbook:
     """The handbook of these extracts. It depends on nothing else, so that doing it again changes nothing."""
     made = blocks(every, is_forgotten, uses, maybe or {})
-    found = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
+    every_skill = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
+    found = [skill for skill in every_skill if not is_forgotten(f"skill {skill.name}: {skill.description}")]
     groups = tuple(_pointing(group, found) for group in made.groups)
     told = overview(replace(made, groups=groups), found, project, notes)
     return Handbook(groups=groups, overview=_without(told, is_forgotten), skills=tuple(found))

@@ -60,6 +60,7 @@ class Tools:
     settings: LearningSettings
     clock: Callable[[], datetime]
     is_forgotten: Callable[[str], bool]
+    is_off: Callable[[str | None], bool]
     is_line_forgotten: Callable[[str], Callable[[str], bool]]
     # Sessions below this folder are those of models that byheart asked.
     own_folder: str = ""
@@ -106,6 +107,8 @@ def planned(
         reason = (
             Skip.FORGOTTEN
             if tools.is_forgotten(thread)
+            else Skip.OFF
+            if tools.is_off(listed.session.cwd)
             else Skip.OWN
             if _is_own(listed, tools.own_folder)
             else selection.reason_against(

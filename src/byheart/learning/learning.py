@@ -59,12 +59,13 @@ class Learning:
         is_gone: Callable[[str], bool | None],
         cleared_after: Callable[[str], float | None],
         shown: targets.Shown,
+        is_off: Callable[[str | None], bool],
         crew: Callable[[int], Callable[[], list[str]]] | None = None,
         models: Models | None = None,
     ) -> None:
         self._context, self._home, self._sessions, self._queue = context, home, sessions, queue
         self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
-        self._here, self._crew, self._lines = context.project.id, crew, shown
+        self._here, self._crew, self._lines, self._is_off = context.project.id, crew, shown, is_off
         self._asking = Asking(models, context.scanner) if models else None
 
     def at(self, name: str | None) -> Learning:
@@ -149,6 +150,7 @@ class Learning:
             settings=self._settings,
             clock=self._context.clock,
             is_forgotten=lambda thread: thread in forgotten,
+            is_off=self._is_off,
             is_line_forgotten=cache(lambda project: forgotten_lines(self._handbook_files(project))),
             own_folder=self._home,
             asking=self._asking,
@@ -458,7 +460,7 @@ class Learning:
         try:
             return targets.meant(self.handbook(), selector, scope, self._lines)
         except NothingFound:
-            if (said := targets.of_sessions(self._sessions, selector)) is None:
+            if (said := targets.of_sessions(self.handbook(), self._sessions, selector)) is None:
                 raise
             return said
 

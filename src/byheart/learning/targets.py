@@ -100,8 +100,9 @@ def _by_row(own: HandbookFiles, selector: str, scope: Scope | None) -> ForgetTar
     return found if any(text and text in said for text in told) else None
 
 
-def of_sessions(sessions: Sessions, selector: str) -> ForgetTarget | None:
-    """Words that no memory has, but a session. Raises BadInput for a session's own name."""
+def of_sessions(own: HandbookFiles, sessions: Sessions, selector: str) -> ForgetTarget | None:
+    """Words that no memory has, but a session. Raises BadInput for a session's own name, and NothingFound where a line of memory says
+    these words and more: a part of a line is not the line."""
     row = _SESSION_ROW.match(selector)
     name = (row["name"] if row else selector).strip()
     if len(name.split()) == 1 and len(name.rpartition(":")[2]) >= _SHORTEST_ID:
@@ -114,12 +115,25 @@ def of_sessions(sessions: Sessions, selector: str) -> ForgetTarget | None:
                 f"{name!r} is a session: byheart memory forget {listed.id} takes away what it taught, "
                 f"byheart forget {listed.agent}:{listed.id}#TURN one turn of it"
             )
+    if longer := _saying_more(own, selector):
+        told = "; ".join(f"{address} {own.context.scanner.redacted(text)[:160]!r}" for address, text in longer[:_SHOWN])
+        raise NothingFound(f"no line says just {selector!r}, nothing was changed. It is a part of: {told}")
     # Shorter words stand in many.
     said = sessions.saying(selector) if len(selector) >= _TELLING else ()
     if not said:
         return None
     session, number, _ = said[0]
     return ForgetTarget(text=selector, where=f"{session.agent}:{session.id}#{number}", is_said=True)
+
+
+def _saying_more(own: HandbookFiles, selector: str) -> list[tuple[str, str]]:
+    """Lines of memory that hold these words among others: (address, text)."""
+    wanted = normalised(selector)
+    documents, _ = every(own.context, list(own.context.roots), NOTEBOOKS)
+    known = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.context, own.root)]
+    found = {hit.address: hit.record.text for hit in known if wanted and wanted in normalised(hit.record.text)}
+    found |= {f"memory://inbox#{each.id}": each.text for each in review.waiting(own) if wanted in normalised(each.text)}
+    return list(found.items())
 
 
 def _named(own: HandbookFiles, book: str, name: str, scope: Scope | None, selector: str) -> ForgetTarget:

@@ -113,7 +113,10 @@ def _found(
         first = found[:_READ_CLOSELY]
         read = recall_models.reranker.scores(query, [each.candidate.text for each in first])
         found = order.reranked_records(found, read, _DEEP_SHARE)
-    items = index.items([each.candidate.row for each in found[:most]])
+    # A line that stands in several blocks, each with its own counts, is one line; the best of them is told.
+    items = index.items([each.candidate.row for each in found[: 2 * most]])
+    once = {item.handle: each for each in reversed(found[: 2 * most]) if (item := items.get(each.candidate.row))}
+    found = tuple(each for each in found[: 2 * most] if each in once.values())
     hits = [
         Hit(
             id=item.handle,

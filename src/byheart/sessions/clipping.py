@@ -1,13 +1,16 @@
 """How much of a text is kept for searching, and cutting it so that no secret is cut in two.
 
 A long text is narrowed to its beginning and its end, each with a margin that is looked through but not kept. Secrets are
-found as places in the text, so a cut that falls into one moves in front of it, whatever else was taken out.
+found as places in the text, so a cut that falls into one moves in front of it, whatever else was taken out. What was found once
+in a session is not kept where it is said again without a word that announces it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, Protocol
 
 from byheart.domain.values import dataclass
 
@@ -20,6 +23,16 @@ _MARGIN = 768
 _BLOB = re.compile(r"(?:data:([\w.+/-]{1,60});base64,)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{400,}={0,2}")
 _BEGIN, _END = "-----BEGIN", "-----END"
 GAP = "\n[…]\n"
+BETWEEN = "\n\n"
+_SCANNED, _SHORT = 60_000, 400
+# Which values are known again: no shorter, no longer, and no more than so many.
+_SHORTEST, _LONGEST, _MOST_KNOWN = 8, 200, 200
+
+
+class Spans(Protocol):
+    """Whatever tells where secrets stand."""
+
+    def spans(self, text: str) -> list[Span]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +123,88 @@ def _back(text: str, start: int) -> int:
     word = text.find(" ", start, start + 80)
     cut = line if line >= 0 else word
     return cut + 1 if cut >= 0 else start
+
+
+def cleaned(texts: Sequence[str], sizes: Sequence[tuple[int, int]], scanner: Spans) -> list[str]:
+    """Texts without secrets, each cut to its size."""
+    out = list(texts)
+    flat: list[str] = []
+    held: list[tuple[int, list[Window] | None]] = []
+    for place, (text, size) in enumerate(zip(texts, sizes, strict=True)):
+        if not text:
+            continue
+        parts = windows(text, *size) if len(text) > size[0] + size[1] else None
+        held.append((place, parts))
+        if parts is None:
+            flat.append(text)
+        else:
+            flat += [window.text for window in parts]
+    spans, at = _spans(flat, scanner), 0
+    for place, parts in held:
+        if parts is None:
+            found, text = spans.get(at), texts[place]
+            at += 1
+            if found:
+                out[place] = clipped([(Window(text, 0, len(text)), found)])
+            elif len(text) >= _SHORT:
+                out[place] = named(text)
+        else:
+            out[place] = clipped([(window, spans.get(at + offset, ())) for offset, window in enumerate(parts)])
+            at += len(parts)
+    return out
+
+
+def _spans(texts: Sequence[str], scanner: Spans) -> dict[int, list[Span]]:
+    """The secrets in these texts by their place in the list, looked for in many at once."""
+    found: dict[int, list[Span]] = {}
+    start = 0
+    while start < len(texts):
+        end, length = start, 0
+        while end < len(texts) and (length == 0 or length + len(texts[end]) <= _SCANNED):
+            length += len(texts[end]) + len(BETWEEN)
+            end += 1
+        secrets = scanner.spans(BETWEEN.join(texts[start:end]))
+        offsets = [0, *accumulate(len(text) + len(BETWEEN) for text in texts[start : end - 1])] if secrets else []
+        for first, last, name in secrets:
+            # One that reaches over the end of a text is a part of each of them.
+            place = bisect_right(offsets, first) - 1
+            while place < len(offsets) and offsets[place] < last:
+                size = len(texts[start + place])
+                low, high = max(0, first - offsets[place]), min(size, last - offsets[place])
+                if low < high:
+                    found.setdefault(start + place, []).append((low, high, name))
+                place += 1
+        start = end
+    return found
+
+
+class EchoScanner:
+    """A scanner that knows again what it has found: agents repeat a password that they were told, and call it nothing. Values live as
+    long as this does, which is one reading of one file."""
+
+    def __init__(self, scanner: Spans) -> None:
+        self._scanner, self._known = scanner, dict[str, str]()
+        self._pattern: re.Pattern[str] | None = None
+
+    def spans(self, text: str) -> list[Span]:
+        """Where secrets stand, and where those that were found before are said again."""
+        found = list(self._scanner.spans(text))
+        fresh = {text[first:last].strip("\"'`"): name for first, last, name in found}
+        fresh = {value: name for value, name in fresh.items() if value not in self._known and _is_telling(value)}
+        if fresh and len(self._known) < _MOST_KNOWN:
+            self._known |= fresh
+            # The longest first: one value may begin another.
+            values = sorted(self._known, key=len, reverse=True)
+            self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, values))})(?![A-Za-z0-9])")
+        if self._pattern is None:
+            return found
+        again = [(each.start(), each.end(), self._known[each.group()]) for each in self._pattern.finditer(text)]
+        taken = [(first, last) for first, last, _ in found]
+        found += [each for each in again if not any(first < each[1] and each[0] < last for first, last in taken)]
+        return sorted(found)
+
+
+def _is_telling(value: str) -> bool:
+    """Whether a value is no word: it would be taken out of every sentence that has it."""
+    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", r"[^\w\s]"))
+    return _SHORTEST <= len(value) <= _LONGEST and kinds > 1 and not re.search(r"\s", value)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
 
 from byheart.domain.errors import Busy
 from byheart.domain.ports import IndexBatch, Scanner, SessionIndex
@@ -31,7 +29,7 @@ from byheart.domain.sessions import (
 )
 from byheart.domain.values import dataclass, replace
 from byheart.language import lasting
-from byheart.sessions.clipping import Span, Window, clipped, named, windows
+from byheart.sessions.clipping import BETWEEN, EchoScanner, cleaned
 from byheart.sessions.facts import commands as lines_of
 from byheart.sessions.facts import errors
 from byheart.sessions.facts import errors as troubles
@@ -41,12 +39,9 @@ from byheart.text.slugs import short_digest
 _WAITING = 120
 _FACTS = ("version", "cwd", "branch", "commit", "remote", "title", "model", "memory_mode")
 _NAMES = ("id", "parent", "agent")
-_BETWEEN = "\n\n"
 # An id as programs make them, a time, or a short word.
 _USUAL = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9T:.+-]{1,40}|[a-z][a-z_.-]{0,15}|")
 _FIELDS = 7
-_SCANNED = 60_000
-_SHORT = 400
 # What is kept of each kind of text: from its beginning, and from its end.
 _OWN_WORDS, _SPOKEN, _ADDED = (12_000, 2_000), (4_000, 1_000), (400, 0)
 _ARGUMENTS, _COMMAND, _OUTPUT, _FAILED = (1_000, 0), (2_000, 0), (500, 500), (1_000, 3_000)
@@ -180,7 +175,7 @@ def _is_clean(names: Iterable[str], scanner: Scanner) -> bool:
     """Whether no secret is in names or paths; such as any program makes up are not looked at."""
     parts = (part for name in names for part in name.split("/"))
     unusual = [part for part in parts if not _USUAL.fullmatch(part)]
-    return not unusual or not scanner.spans(_BETWEEN.join(unusual))
+    return not unusual or not scanner.spans(BETWEEN.join(unusual))
 
 
 def _named(tally: Tally, scanner: Scanner) -> Tally:
@@ -195,6 +190,7 @@ class _Recorder:
 
     def __init__(self, tools: SessionTools, batch: IndexBatch) -> None:
         self._tools, self._batch = tools, batch
+        self._scanner = EchoScanner(tools.scanner)
         self._waiting: dict[int, Turn] = {}
         self._results: dict[int, Answered] = {}
         self._worked = False
@@ -230,7 +226,7 @@ class _Recorder:
             self._worked = False
         tools = self._tools
         facts = {name: text for name in _FACTS if (text := getattr(session, name))}
-        clean = dict(zip(facts, cleaned(list(facts.values()), [_FACT] * len(facts), tools.scanner), strict=True))
+        clean = dict(zip(facts, cleaned(list(facts.values()), [_FACT] * len(facts), self._scanner), strict=True))
         names = {name: getattr(session, name) for name in _NAMES}
         clean |= {name: safe_name(text, tools.scanner) for name, text in names.items() if text}
         self._batch.session(replace(session, **clean))  # type: ignore[arg-type]
@@ -255,7 +251,7 @@ class _Recorder:
         if held is None:
             return
         row, turn = held
-        scanner = self._tools.scanner
+        scanner = self._scanner
         size = _FAILED if lines_of.ended_well(event.exit, event.failed) is False else _OUTPUT
         if event.output is not None:
             event = replace(event, output=cleaned([event.output], [size], scanner)[0])
@@ -281,7 +277,7 @@ class _Recorder:
         facts = _Facts()
         origins = [turn.origin for turn, _ in turns if turn.origin is not None]
         copied = self._batch.copies(origins) if origins else set()
-        for turn in _clean(turns, self._tools.scanner):
+        for turn in _clean(turns, self._scanner):
             if turn.origin in copied and turn.is_evidence:
                 turn.standing = Standing.COPIED
             row = self._batch.turn(turn)
@@ -382,66 +378,13 @@ def _joined(earlier: Answered, later: Answered) -> Answered:
 _Pending = tuple[Turn, Answered | None]
 
 
-def _clean(turns: Sequence[_Pending], scanner: Scanner) -> list[Turn]:
+def _clean(turns: Sequence[_Pending], scanner: EchoScanner) -> list[Turn]:
     """The turns without secrets and cut to size. Many are looked through in one pass; what is found is found as a place, so
     that no text can pass itself off as another's."""
     texts = [text for pending in turns for text in _fields(*pending)]
     sizes = [size for pending in turns for size in _sizes(*pending)]
     clean = iter(cleaned(texts, sizes, scanner))
     return [_cut(pending, [next(clean) for _ in range(_FIELDS)]) for pending in turns]
-
-
-def cleaned(texts: Sequence[str], sizes: Sequence[tuple[int, int]], scanner: Scanner) -> list[str]:
-    """Texts without secrets, each cut to its size."""
-    out = list(texts)
-    flat: list[str] = []
-    held: list[tuple[int, list[Window] | None]] = []
-    for place, (text, size) in enumerate(zip(texts, sizes, strict=True)):
-        if not text:
-            continue
-        parts = windows(text, *size) if len(text) > size[0] + size[1] else None
-        held.append((place, parts))
-        if parts is None:
-            flat.append(text)
-        else:
-            flat += [window.text for window in parts]
-    spans, at = _spans(flat, scanner), 0
-    for place, parts in held:
-        if parts is None:
-            found, text = spans.get(at), texts[place]
-            at += 1
-            if found:
-                out[place] = clipped([(Window(text, 0, len(text)), found)])
-            elif len(text) >= _SHORT:
-                out[place] = named(text)
-        else:
-            out[place] = clipped([(window, spans.get(at + offset, ())) for offset, window in enumerate(parts)])
-            at += len(parts)
-    return out
-
-
-def _spans(texts: Sequence[str], scanner: Scanner) -> dict[int, list[Span]]:
-    """The secrets in these texts by their place in the list, looked for in many at once."""
-    found: dict[int, list[Span]] = {}
-    start = 0
-    while start < len(texts):
-        end, length = start, 0
-        while end < len(texts) and (length == 0 or length + len(texts[end]) <= _SCANNED):
-            length += len(texts[end]) + len(_BETWEEN)
-            end += 1
-        secrets = scanner.spans(_BETWEEN.join(texts[start:end]))
-        offsets = [0, *accumulate(len(text) + len(_BETWEEN) for text in texts[start : end - 1])] if secrets else []
-        for first, last, name in secrets:
-            # One that reaches over the end of a text is a part of each of them.
-            place = bisect_right(offsets, first) - 1
-            while place < len(offsets) and offsets[place] < last:
-                size = len(texts[start + place])
-                low, high = max(0, first - offsets[place]), min(size, last - offsets[place])
-                if low < high:
-                    found.setdefault(start + place, []).append((low, high, name))
-                place += 1
-        start = end
-    return found
 
 
 def _fields(turn: Turn, result: Answered | None) -> tuple[str, ...]:

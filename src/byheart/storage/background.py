@@ -1,12 +1,15 @@
-"""Starting byheart without anybody waiting for it: now, or by the machine's scheduler."""
+"""byheart without anybody waiting for it: started now or by the machine's scheduler, and a lock for whoever is at it."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from byheart.domain.documents import Place
 from byheart.domain.errors import Environment, Refused
@@ -229,3 +232,33 @@ def _demand(command: Sequence[str], environment: Mapping[str, str], given: str =
     code, out, err = _run(command, environment, given)
     if code != 0:
         raise Environment(f"{' '.join(command)} failed: {(err or out).strip() or code}")
+
+
+@contextmanager
+def held(path: str) -> Iterator[bool]:
+    """A stretch in which this process has the lock; False where somebody else has it. When it was last taken is the file's
+    time of modification."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        os.utime(path)
+        yield True
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def waited_for(path: str) -> Iterator[None]:
+    """A stretch in which this process alone does what the lock is for; others wait for it."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)

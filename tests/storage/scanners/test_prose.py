@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.sessions.refresh import cleaned
+from byheart.sessions.clipping import cleaned
 from byheart.storage.scanners.scanner import RuleScanner
 
 FOLDER = Path(__file__).with_name("prose")

@@ -69,7 +69,14 @@ def install(
     opened, around = common.opened(upkeep=False), common.surroundings()
     chosen = _chosen(agents, every, opened, around)
     project = _where(in_project, for_user, opened)
-    done = [connecting.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
+    before = connecting.installed(opened)
+    try:
+        done = [connecting.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
+    except KeyboardInterrupt:
+        fresh = [name for name, scope in connecting.installed(opened) if (name, scope) not in before]
+        undo = f"connected so far: {', '.join(fresh)}; byheart uninstall {' '.join(fresh)} takes that back"
+        common.note(f"byheart: stopped; {undo if fresh else 'nothing was connected'}")
+        raise
     return _ended(done, as_object, dry_run=dry_run, verb="connected")
 
 

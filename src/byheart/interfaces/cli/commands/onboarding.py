@@ -79,10 +79,13 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
                 }
             )
         return 0
+    before = onboarding.connected(opened)
     try:
         done = onboarding.begin(around, connects=not no_install, learns=not no_learn, progress=bar)
     except KeyboardInterrupt:
-        common.note("\nStopped. No agent was connected; what was learnt so far is kept. Go on with: byheart init")
+        fresh = [name for name in onboarding.connected(opened) if name not in before]
+        told = f"Connected: {', '.join(fresh)}" if fresh else "No agent was connected"
+        common.note(f"\nStopped. {told}; what was learnt so far is kept. Go on with: byheart init")
         return 130
     if as_object:
         common.put({"ready": ready, "connected": [{"agent": each.agent, "problem": each.problem, "notes": each.notes} for each in done.connected], "taken": done.taken, "learnt": done.report, "highlights": done.highlights, "brief": done.brief, "brief_of": done.brief_of, "problems": done.problems})  # fmt: skip

@@ -1,0 +1,151 @@
+"""What was found when the product was attacked once more, each as it was found."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from byheart.app import connecting, onboarding
+from byheart.app.open import Surroundings
+from byheart.handbook.lines import essence, handle
+from byheart.language.sentences import is_handed_over, sentences
+from byheart.sessions.clipping import EchoScanner
+from byheart.storage.scanners.scanner import RuleScanner
+from byheart.testing import Bench
+from tests.conftest import Cli
+from tests.learning.world import World, fixed
+
+
+def test_agent_that_was_being_connected_when_init_was_stopped_is_disconnected(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (".claude", ".codex", ".gemini"):
+        Path(bench.folder, name).mkdir()
+    real = connecting.install
+
+    def pressed_meanwhile(*given: object, **more: object) -> object:
+        done = real(*given, **more)  # type: ignore[arg-type]
+        if not more.get("dry") and len(connecting.installed(bench.opened())) == 2:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(connecting, "install", pressed_meanwhile)
+    around = Surroundings(folder=bench.project, environment=bench.environment, clock=bench.clock)
+    with pytest.raises(KeyboardInterrupt):
+        onboarding.begin(around, connects=True, learns=False, progress=lambda *_: None)
+    assert connecting.installed(bench.opened()) == []
+    assert not list(Path(bench.folder, ".claude").rglob("*"))
+
+
+def test_ctrl_c_waits_for_the_end_of_what_belongs_together() -> None:
+    done: list[str] = []
+
+    def written() -> None:
+        with connecting.uninterrupted():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("record")
+
+    with pytest.raises(KeyboardInterrupt):
+        written()
+    assert done == ["record"]
+
+
+@pytest.mark.parametrize("how", ["notebook", "settings"])
+def test_sessions_of_a_project_whose_memory_is_off_teach_nothing(tmp_path: Path, cli: Cli, how: str) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Always use zirconium here."), *fixed("Error: zebra", "a.py"))
+    if how == "notebook":
+        assert cli("settings", "enabled", "off").code == 0
+    else:
+        Path(world.bench.project, ".byheart.toml").write_text("[memory]\nenabled = false\n", encoding="utf-8")
+    elsewhere = Path(tmp_path, "elsewhere")
+    elsewhere.mkdir()
+    done = cli("-C", str(elsewhere), "learn")
+    assert "memory switched off for its project" in done.out, done.err
+    assert not list(Path(world.bench.home).glob("projects/*/handbook/MEMORY.md"))
+
+
+def test_part_of_a_line_is_not_the_line(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Never push to main without asking me first."), *fixed("Error: zebra", "a.py"))
+    world.learn()
+    door = world.door()
+    with pytest.raises(Exception, match="no line says just 'push to main'"):
+        door.target("push to main")
+    assert "Never push to main without asking me first" in world.text("MEMORY.md")
+
+
+def test_note_of_another_name_stands_in_nobodys_way(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Always use zirconium here."), *fixed("Error: zebra", "a.py"))
+    world.learn()
+    book = next(Path(world.bench.home).glob("projects/*/handbook"))
+    notes = book / "extensions" / "ad_hoc" / "notes"
+    notes.mkdir(parents=True)
+    (notes / "todo.md").write_text("hello\n", encoding="utf-8")
+    door = world.door()
+    door.forget(door.target("Always use zirconium here"))
+    assert "zirconium" not in (book / "MEMORY.md").read_text(encoding="utf-8")
+    assert (notes / "todo.md").read_text(encoding="utf-8") == "hello\n"
+
+
+def test_line_has_one_handle_whatever_it_counts() -> None:
+    lines = [
+        "`pnpm test` runs the tests here (worked 1 of 2; last: 48 passed (48))",
+        "`pnpm test` runs the tests here (worked 4 of 5 in 4 sessions; last: 50 passed (50)) [Task 1] (5a1e0013#4)",
+    ]
+    assert {essence(line) for line in lines} == {"`pnpm test` runs the tests here"}
+    named = ["skill release: Release in shop", "Related skill: skills/release/SKILL.md: Release the shop in steps"]
+    assert len({handle(line) for line in named}) == 1
+
+
+def test_password_that_is_said_again_without_a_word_is_known_again() -> None:
+    scanner = EchoScanner(RuleScanner())
+    told = "the database password is Kx9vLm2QpZr7"
+    assert scanner.spans(told)
+    again = "I will use Kx9vLm2QpZr7 for it, and Kx9vLm2QpZr7x is another"
+    [(first, last, _)] = scanner.spans(again)
+    assert again[first:last] == "Kx9vLm2QpZr7"
+    assert EchoScanner(RuleScanner()).spans(again) == []
+
+
+def test_what_holds_here_excludes_what_holds_everywhere(cli: Cli) -> None:
+    cli("remember", "global: I prefer tabs")
+    cli("remember", "I prefer spaces")
+    told = cli("brief").out
+    assert "I prefer spaces" in told and "I prefer tabs" not in told
+    assert "it excludes one that is told" in cli("brief", "--explain").out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bob (PM): from now on always use X in copy\nMe: ok",
+        "Review feedback from Jane. Always use X in services.",
+        "Issue #231 opened by jdoe\n\nThe tool prints odd words. Never print beluga.",
+        "Draft a reply to the following.\n\nDear developer, I prefer that you always use X.",
+        "Translate this to German: The manual is short. Never use X without gloves.",
+        "Add this to the prompt template in prompts/system.txt: You must always use X.",
+    ],
+)
+def test_words_that_a_message_leads_to_are_somebody_elses(text: str) -> None:
+    wishes = [each for each in sentences(text) if "always" in each.casefold() or "never" in each.casefold()]
+    assert wishes and all(is_handed_over(text, each) for each in wishes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In this repo: never push to main",
+        "Fix the login.\n\nAlways run the tests before you commit.",
+        "please remember: we always use vitest",
+        "rule: always squash",
+        "The build is red again. Never commit without running make check.",
+    ],
+)
+def test_words_that_begin_a_paragraph_or_follow_their_place_are_ones_own(text: str) -> None:
+    wishes = [each for each in sentences(text) if "always" in each.casefold() or "never" in each.casefold()]
+    assert wishes and not any(is_handed_over(text, each) for each in wishes)
