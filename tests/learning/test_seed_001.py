@@ -399,7 +399,7 @@ def test_way_around_is_no_fix(world: World) -> None:
 
 
 def test_error_is_what_stopped_it_and_not_what_passing_tests_log() -> None:
-    from byheart.learning.extract.tasks import symptom
+    from byheart.sessions.facts.errors import symptom
 
     output = "$ bun test\nerror: Job queue is at capacity\n 12 pass\n 0 fail\n$ tsc --noEmit\nsrc/a.ts(5,3): error TS18046: 'x' is of type 'unknown'.\nhusky - pre-commit script failed (code 1)\n"
     assert symptom(output, "git commit -m x") == "src/a.ts(5,3): error TS18046: 'x' is of type 'unknown'."

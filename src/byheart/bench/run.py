@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from byheart.app.open import recall_models
-from byheart.bench import latency, learning, retrieval
+from byheart.bench import latency, learning, replay, retrieval
 from byheart.bench.retrieval import installed
 from byheart.domain.errors import BadInput
 
@@ -49,3 +49,8 @@ def measured_learning(
 def measured_latency(sizes: Sequence[int], progress: Callable[[str], None]) -> list[dict[str, Any]]:
     """How fast recall is on made-up memories of these sizes."""
     return latency.measured(sizes, progress)
+
+
+def measured_replay(data: str, only: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:
+    """What memory would have known, project by project, in a home that is thrown away."""
+    return replay.measured(data, only, progress)

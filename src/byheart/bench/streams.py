@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from byheart.domain.errors import BadInput
@@ -46,14 +46,14 @@ class Stream:
     session: str
     file: str
     agent: str
-    cwd: str
     last: str
+    content: bytes
     typed: list[tuple[int, str]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
 
 
-def projects(data: str) -> Iterator[tuple[str, list[Stream], tarfile.TarFile]]:
-    """Each project of a folder with its sessions in the order of time, and the archive that they lie in."""
+def projects(data: str, only: Sequence[str] = ()) -> Iterator[tuple[str, list[Stream]]]:
+    """Each project of a folder with its sessions in the order of time; only those whose name holds one of `only`, where some are named."""
     folder = os.path.join(data, "projects") if os.path.isdir(os.path.join(data, "projects")) else data
     listing = os.path.join(folder, "MANIFEST.jsonl.gz")
     if not os.path.exists(listing):
@@ -65,25 +65,31 @@ def projects(data: str) -> Iterator[tuple[str, list[Stream], tarfile.TarFile]]:
             rows.setdefault(row["repo"], []).append(row)
     for repo, every in sorted(rows.items(), key=lambda each: -len(each[1])):
         path = os.path.join(folder, f"{repo.replace('/', '__')}.tar.xz")
-        if os.path.exists(path):
-            with tarfile.open(path) as archive:
-                yield repo, [_stream(archive, row) for row in sorted(every, key=lambda row: row["last"])], archive
+        if not os.path.exists(path) or (only and not any(name in repo for name in only)):
+            continue
+        with tarfile.open(path) as archive:
+            # One pass: an archive that is packed as a whole is read from its beginning for each file.
+            contents = {
+                each.name.removeprefix("./"): opened.read()
+                for each in archive
+                if each.isfile() and (opened := archive.extractfile(each)) is not None
+            }
+        yield (
+            repo,
+            [
+                _stream(contents[row["file"]], row)
+                for row in sorted(every, key=lambda row: row["last"])
+                if row["file"] in contents
+            ],
+        )
 
 
-def _stream(archive: tarfile.TarFile, row: dict[str, Any]) -> Stream:
-    found = Stream(
-        session=row["session"], file=row["file"], agent=row["client"], cwd=row["cwd"] or "/unknown", last=row["last"]
-    )
-    opened = archive.extractfile(_member(archive, row["file"]))
-    content = opened.read().decode("utf-8", "replace") if opened else ""
+def _stream(content: bytes, row: dict[str, Any]) -> Stream:
+    found = Stream(session=row["session"], file=row["file"], agent=row["client"], last=row["last"], content=content)
     reader = {"claude-code": _claude, "codex": _codex, "opencode": _opencode, "gemini-cli": _gemini}.get(row["client"])
     if reader is not None:
-        reader(found, content)
+        reader(found, content.decode("utf-8", "replace"))
     return found
-
-
-def _member(archive: tarfile.TarFile, name: str) -> str:
-    return next(each for each in archive.getnames() if each.removeprefix("./") == name)
 
 
 def _rows(content: str) -> Iterator[dict[str, Any]]:

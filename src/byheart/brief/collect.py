@@ -44,7 +44,7 @@ _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>,
 _TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
 _DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
 _FROM_REPOSITORY = 12
-_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 10
+_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 4
 _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
 
@@ -117,8 +117,8 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
     """What sessions taught: what the user asked for, how things are done, and where the rest is."""
     place = own_files.place(SUMMARY)
     wishes = BriefSection(name="wishes", title="What the user asked for in earlier sessions", share=0.24)
-    tips = BriefSection(name="tips", title="How things are done here", share=0.18)
-    index = BriefSection(name="index", title="Where to look in memory://root/MEMORY.md", share=0.14)
+    tips = BriefSection(name="tips", title="How things are done here", share=0.34)
+    index = BriefSection(name="index", title="Where to look in memory://root/MEMORY.md", share=0.06)
     found = [wishes, tips, index]
     for each in found:
         each.sources = [str(place)]

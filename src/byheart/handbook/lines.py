@@ -67,7 +67,7 @@ def learnt(context: Context, root: Root) -> list[Hit]:
 
 
 _COUNTED = re.compile(
-    r"^(?:Met in|In) \d+ sessions?(?:, about (?P<place>`[^`]+`))?: |,? in \d+ sessions?\b|\b\d+ sessions?\b|\(worked (?:[^()]|\([^()]*\))*\)|, last: \".*?\"(?= ->)"
+    r"^(?:Met once|(?:Met in|In) \d+ sessions?(?:, and none got over it)?)(?:, about (?P<place>`[^`]+`))?: |,? in \d+ sessions?\b|\b\d+ sessions?\b|\(worked (?:[^()]|\([^()]*\))*\)|, last: \".*?\"(?= ->)"
 )
 _TOPIC = re.compile(r"^(?P<label>[^:]+): ")
 _SKILL = re.compile(r"^(?:Related skill: skills/(?P<file>[\w.-]+)/SKILL\.md|skill (?P<name>[\w.-]+)): ")

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.errors import Ambiguous, BadInput, ByheartError, NothingFound
+from byheart.domain.records import Kind
 from byheart.domain.values import dataclass
 from byheart.handbook import lines as indexed
 from byheart.learning import review
@@ -130,7 +131,9 @@ def _saying_more(own: HandbookFiles, selector: str) -> list[tuple[str, str]]:
     """Lines of memory that hold these words among others: (address, text)."""
     wanted = normalised(selector)
     documents, _ = every(own.context, list(own.context.roots), NOTEBOOKS)
-    known = [*(hit for each in documents for hit in hits(each)), *indexed.learnt(own.context, own.root)]
+    # Titles and descriptions of sessions repeat what was said in them; they are no lines that somebody wants to keep.
+    learnt = [hit for hit in indexed.learnt(own.context, own.root) if hit.record.kind is not Kind.NOTE]
+    known = [*(hit for each in documents for hit in hits(each)), *learnt]
     found = {hit.address: hit.record.text for hit in known if wanted and wanted in normalised(hit.record.text)}
     found |= {f"memory://inbox#{each.id}": each.text for each in review.waiting(own) if wanted in normalised(each.text)}
     return list(found.items())

@@ -351,10 +351,7 @@ def _errors(row: int, form: str, output: str) -> list[ErrorFact]:
     if lasting.of_result(output):
         # Somebody said no: that is no error.
         return []
-    found = troubles.errors_in(output)
-    if not found and form and not lines_of.only_looks(form) and (last := troubles.last_line(output)):
-        found = [last]
-    return [ErrorFact(row, troubles.signature_of(each), each) for each in found]
+    return [ErrorFact(row, troubles.signature_of(each), each) for each in troubles.errors_of(output, form)]
 
 
 def joined_output(known: str | None, later: Answered) -> str | None:

@@ -8,8 +8,10 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
+from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
+from byheart.sessions.facts.errors import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +23,9 @@ RECENT_DAYS = 3
 _COMMAND = re.compile(
     r"^(`[^`]+`(?: in `[^`]+`)?) (runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
 )
-_FIXED = re.compile(r"^`(?P<command>[^`]+)` failed with `(?P<error>[^`]+)` -> (?P<fix>(?:(?!worked around).)+ passed)$")
+_FIXED = re.compile(
+    r"^`(?P<command>[^`]+)` (?:failed with|still failed at the end:) `(?P<error>[^`]+)` -> (?P<fix>.+)$"
+)
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
     "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
@@ -31,7 +35,7 @@ _FINDING = "agent's finding: "
 _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
-_TIPS, _NAMES, _AGAIN = 6, 4, 4
+_MOST_TROUBLES, _STUCK, _NAMES, _AGAIN = 14, 3, 4, 4
 
 
 def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
@@ -128,24 +132,72 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[str]:
 def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
     lines = [f"{_SPOKEN[what]}: {command}" for command, what in _commands(made).items()]
     lines += [f"Related skill: skills/{skill.name}/SKILL.md: {one_line(skill.description, 160)}" for skill in skills]
-    errors: dict[str, tuple[str, set[str]]] = {}
-    for each, extract in made.extracts:
-        for task in extract.tasks:
-            for line in task.failures:
-                if found := _FIXED.match(line.text):
-                    if "changing " in found["fix"]:
-                        # Done, and in the repository since.
-                        continue
-                    key = re.sub(r"[\d\W_]+", " ", f"{found['error'][:80]} {found['fix']}".casefold())
-                    errors.setdefault(key, (line.text, set()))[1].add(each.thread.id)
-    again = sorted((each for each in errors.values() if len(each[1]) > 1), key=lambda each: (-len(each[1]), each[0]))
-    lines += [f"Met in {len(threads)} sessions: {one_line(text, 300)}" for text, threads in again[:_TIPS]]
+    lines += _troubles(made)
     lines += _returning(made)
     if made.groups:
         lines.append(
             f"Search {MEMORY} for a file, a command or an error first; each block names the sessions it rests on."
         )
     return lines
+
+
+@dataclass(slots=True, kw_only=True)
+class _Trouble:
+    """An error by its signature: who met it, and the ways that got over it, the newest first."""
+
+    met: set[str] = field(default_factory=set)
+    ways: list[str] = field(default_factory=list)
+    newest: float = 0.0
+    line: str = ""
+
+
+# Where a line points into a file, or tells of a test: that is work in progress, not how things are here.
+_IN_PROGRESS = re.compile(
+    r"\.\w{1,5}[:(]\d+|^(?:\(fail\)|FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|expect\(|assert", re.IGNORECASE
+)
+
+
+def _is_about_here(way: str) -> bool:
+    """Whether a failure of a single session says how things are in this project or on this machine: one other call got over it, and
+    what failed was no piece of code."""
+    found = _FIXED.match(way)
+    if (
+        found is None
+        or "changing " in found["fix"]
+        or "worked around" in found["fix"]
+        or _IN_PROGRESS.search(found["error"])
+    ):
+        return False
+    return found["fix"].count("`") <= 4
+
+
+def _troubles(made: Blocks) -> list[str]:
+    """Errors that sessions met and got over: those that most sessions met, then the newest. What one session alone met is told where
+    another call got over it: that says how things are here, while a change of files is done and in the repository since."""
+    known: dict[str, _Trouble] = {}
+    for each, extract in made.extracts:
+        for line in (line for task in extract.tasks for line in task.failures):
+            found = _FIXED.match(line.text)
+            if found is None:
+                continue
+            trouble = known.setdefault(signature_of(found["error"]), _Trouble())
+            trouble.met.add(each.thread.id)
+            trouble.newest = max(trouble.newest, each.thread.updated.timestamp())
+            if "unsolved" in found["fix"]:
+                trouble.line = f"`{found['command']}` failed with `{found['error']}`"
+            else:
+                trouble.ways.append(line.text)
+    ranked = sorted(known.values(), key=lambda each: (-len(each.met), -each.newest, each.ways))
+    often = [each for each in ranked if each.ways and len(each.met) > 1]
+    stuck = [each for each in ranked if not each.ways and len(each.met) >= _STUCK]
+    once = [each for each in ranked if len(each.met) == 1 and each.ways and _is_about_here(each.ways[0])]
+    told = [f"Met in {len(each.met)} sessions, and none got over it: {one_line(each.line, 300)}" for each in stuck[:2]]
+    for trouble in [*often, *once][: _MOST_TROUBLES - len(told)]:
+        # The way that needs no file changed, if there is one: the shortest, so the surest.
+        best = min(trouble.ways, key=lambda way: ("changing " in way, "worked around" in way, len(way)))
+        times = f"Met in {len(trouble.met)} sessions" if len(trouble.met) > 1 else "Met once"
+        told.append(f"{times}: {one_line(best, 300)}")
+    return told
 
 
 def _returning(made: Blocks) -> list[str]:

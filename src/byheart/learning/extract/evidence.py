@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from byheart.domain.sessions import FixFact, How, Speaker, Step, Turn
 from byheart.domain.values import dataclass, field
 from byheart.language import lasting
-from byheart.learning.extract import tasks
 from byheart.sessions.facts import commands as lines_of
 from byheart.sessions.facts import errors
 
@@ -139,8 +138,7 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     form = lines_of.form_of(turn.command)
     kind = lines_of.kind_of(turn.command)
     ok = lines_of.judged(turn.command, ended, output)
-    said = tasks.symptom(output, turn.command) if ok is False else ""
-    wrong = [said] if said else []
+    wrong = errors.errors_of(output, turn.command) if ok is False else []
     result = lines_of.result_of(output) if kind == "test" and output else None
     found.ran.append(
         Ran(

@@ -66,7 +66,7 @@ _TRIMMED = re.compile(r"\s*(?:\d?>&\d|\d?>\s?(?:/dev/null|\$null)|&>/dev/null)")
 _TAGGED = re.compile(r"</?\w+>")
 # How much an agent's sentence has to tell to be kept as a finding, and to be told in a summary.
 _TELLING, _WORTH_SAYING, _MOST_TOLD = 1.8, 0.9, 14
-_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 4, 5, 6, 10
+_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 4, 12, 6, 10
 # How an agent tells what it found out: a cause, a constraint, how something works. What it is about to do is no finding.
 _CAUSE = re.compile(
     r"\b(?:root cause|because|caused by|due to|turns out|the (?:issue|problem|bug|error|failure|reason|culprit|fix|trick) (?:is|was|here)|which means|that'?s why|blocked by|so that|otherwise|only (?:works|applies|runs|when)|"
@@ -331,16 +331,14 @@ def _clumsy(found: Evidence) -> list[Bullet]:
 
 
 def _telling(found: Evidence) -> list[FixFact]:
-    """The fixes that say how, the most telling first but in the order they happened."""
-    helped = [
-        fix
-        for fix in found.fixes
-        if (fix.commands or (fix.edited and lines_of.kind_of(fix.failed_command) not in ("lint", "format")))
-        and not lines_of.only_looks(lines_of.form_of(fix.failed_command))
-        and not _is_narrower(fix)
-    ]
-    chosen = sorted(helped, key=lambda fix: (not fix.passed, len(fix.commands) + len(fix.edited)))[:_MOST_FIXES]
-    return sorted(chosen, key=lambda fix: fix.failed_at)
+    """What was got over, each error once: what another call got over before what a change of files did, and the shorter way before the
+    longer; in the order they happened. Whether an error is worth telling shows in how many sessions meet it, so few are left out."""
+    helped = [fix for fix in found.fixes if (fix.commands or fix.edited) and not _is_narrower(fix)]
+    once = {fix.signature: fix for fix in reversed(helped)}
+    ways = sorted(
+        once.values(), key=lambda fix: (not fix.passed, bool(fix.edited), len(fix.commands) + len(fix.edited))
+    )
+    return sorted(ways[:_MOST_FIXES], key=lambda fix: fix.failed_at)
 
 
 def _is_narrower(fix: FixFact) -> bool:

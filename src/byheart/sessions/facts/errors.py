@@ -89,6 +89,31 @@ def _in_failures(lines: list[str]) -> list[str]:
     return kept or lines[-5:]
 
 
+_FEW_LINES, _FEW_CHARACTERS, _TELLING = 6, 2_000, 12
+
+
+def errors_of(output: str, command: str = "", *, most: int = 3) -> list[str]:
+    """The lines that say why a call failed, each once: first the one that stopped it, then what else looks like an error. The last
+    word of a command that says it in no known way."""
+    found: dict[str, str] = {}
+    for line in (symptom(output, command), *errors_in(output, most=most)):
+        if line:
+            found.setdefault(signature_of(line), line)
+    if not found and command:
+        lines = [
+            SPACES.sub(" ", line).strip()
+            for line in ANSI.sub("", output[:_FEW_CHARACTERS]).splitlines()
+            if line.strip()
+        ]
+        plain = [line for line in lines if not _STATUS.match(line) and not _NO_ERROR.search(line)]
+        if plain and len(plain) <= _FEW_LINES and len(output) < _FEW_CHARACTERS:
+            # Whoever fails with a few words says why in the first of them.
+            return [plain[0][:LONGEST]] if len(plain[0]) >= _TELLING else []
+        if not only_looks(core_of(command)) and (last := last_line(output)):
+            return [last]
+    return list(found.values())[:most]
+
+
 def telling(line: str) -> int:
     """How much a line says about a failure."""
     score = 0
@@ -115,16 +140,77 @@ def last_line(output: str) -> str | None:
     return None
 
 
+# What calls itself an error; a file, a package or a program that is named before it is where it was met.
+_NAMED = re.compile(r"(?:\b\w*(?:error|exception)\b|\b(?:fatal|panic)\b)(?:[ \[]\w{1,12}\]?)?\s?:\s")
+_WHERE = 120
+_QUOTED = re.compile(r"'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|`[^`\n]{1,120}`")
+_LETTERS, _SAYS_BY_ITSELF = re.compile(r"[^\W\d_]{3,}"), 3
+
+
 def signature_of(line: str) -> str:
-    """An error without what differs from run to run: numbers, addresses, folders, times."""
+    """An error without what differs from run to run: where it was met, numbers, addresses, folders, times."""
     text = line.casefold()
+    named = _NAMED.search(text)
+    text = text[named.start() :] if named and named.start() <= _WHERE else text
+    bare = _QUOTED.sub("*", text)
+    # What is left without its names has to say something by itself.
+    text = bare if len(_LETTERS.findall(bare)) >= _SAYS_BY_ITSELF else text
     for pattern, stand_in in _WORN:
         text = pattern.sub(stand_in, text)
     return SPACES.sub(" ", text).strip()[:200]
 
 
+# How a line names what failed, the surest first. Programs say it at the end, behind what they logged on the way.
+_SAYS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*(?:\(fail\)|--- FAIL:|FAILED |FAIL:? +\S|✗ |✖ (?!\d+ problem)|× |not ok \d)",
+        r"^\S+?[(:]\d+[,:]\d+\)?:? +(?:error|fatal)\b|^\S+:\d+:\d+ (?:lint|assist|parse)/\S+|^\S+\.\w+ (?:format|organizeImports) ━|\berror(?: |\[)(?:TS|E|MD|CS)\d+",
+        r"^\s*(?:\w+\.)*\w*(?:Error|Exception)\b: \S",
+        r"^\s*(?:error|fatal|panic|ERROR|Error)(?:\[\w+\])?: \S",
+        r"not found|No such file|No module|[Cc]annot |unrecognized|unknown (?:option|command|flag)|denied|refused|already in use|not installed",
+    )
+)
+# Lines that say only that something failed, that are code or progress, or that are the command itself.
+_EMPTY = re.compile(
+    r"exited with code|Some (?:errors|warnings) were emitted|husky - |script \"?\S+\"? (?:failed|exited)|lifecycle script|npm (?:ERR!|error) (?:code|errno|A complete log|Lifecycle)|^\s*(?:i |> |\$ |~|\^|at |File \"|\+ |- )|│|┃|"
+    r"^\s*[\w.-]+: \d+\s*$|^\s*[./\w-]+/[\w./-]+\s*$|^\s*\w+: '\w+',?\s*$|Waiting for|process\.exit|Command aborted|\binterrupted\b|throw new|^\s*\d+ +\d* *[|│]|^\s*(?:catch|if|return|const|let|var|import|export)\b"
+)
+_CLEAN = re.compile(
+    r"^\s*0 fail(?:ed|ing|ures)?\b|\b0 failed\b|, 0 failures\b|^\s*# fail 0\b|^test result: ok", re.MULTILINE
+)
+_STEP = re.compile(r"^\$ \S", re.MULTILINE)
+_TOLD, _TAIL = 240, 12_000
+
+
+def symptom(output: str, command: str) -> str:
+    """The line that tells what went wrong; empty where none does."""
+    text = ANSI.sub("", output[-_TAIL:])
+    # Of several steps the last is the one that stopped it; what passed before it logged errors on purpose.
+    steps = [match.start() for match in _STEP.finditer(text)]
+    text = text[steps[-1] :] if len(steps) > 1 else text
+    clean = [match.end() for match in _CLEAN.finditer(text)]
+    rest = text[clean[-1] :] if clean else text
+    lines = [line for line in rest.split("\n") if line.strip() and not _is_empty(line, command)]
+    for pattern in _SAYS:
+        found = next((line for line in reversed(lines) if len(line) < 2000 and pattern.search(line)), None)
+        if found is not None:
+            return _shown(found)
+    known = [line for line in errors_in(rest) if not _is_empty(line, command)]
+    return _shown(known[0]) if known else ""
+
+
+def _is_empty(line: str, command: str) -> bool:
+    return bool(_EMPTY.search(line)) or SPACES.sub(" ", line).strip(" $`") in command
+
+
+def _shown(line: str) -> str:
+    return SPACES.sub(" ", line.replace("━", " ")).strip()[:_TOLD].replace("`", "'")
+
+
 # An error that is still open after so many steps has been left alone, not fixed.
 _PATIENCE = 60
+_OF_ONE = 2
 # Programs that do many things; which one shows in the word behind them.
 _RUNNERS = frozenset(
     "git gh npm pnpm yarn bun make cargo go docker kubectl uv poetry pip terraform helm aws gcloud az brew apt apt-get systemctl dotnet just nx bd".split()
@@ -143,13 +229,13 @@ def pairs_of(steps: Sequence[Step]) -> list[FixFact]:
         text = next(text for each, text in steps[index].errors if each == signature)
         if pair := _fix(steps, index, signature, text):
             found.append(pair)
-    # Several lines of one failure have one fix; the most telling line stands for it.
-    best: dict[tuple[int, int], FixFact] = {}
+    # Several lines of one failure have one fix. The most telling ones stand for it, two at most: which of them returns in other
+    # sessions is for those to show.
+    best: dict[tuple[int, int], list[FixFact]] = {}
     for pair in found:
-        key = (pair.failed_at, pair.fixed_at)
-        if key not in best or telling(pair.error) > telling(best[key].error):
-            best[key] = pair
-    return sorted(best.values(), key=lambda pair: pair.failed_at)
+        best.setdefault((pair.failed_at, pair.fixed_at), []).append(pair)
+    kept = [pair for pairs in best.values() for pair in sorted(pairs, key=lambda each: -telling(each.error))[:_OF_ONE]]
+    return sorted(kept, key=lambda pair: pair.failed_at)
 
 
 def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFact | None:

@@ -10,19 +10,24 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from byheart.domain.values import dataclass
 from byheart.storage.index.writing import moment
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from byheart.domain.recall import Question
 
-Floats = NDArray[np.float32]
+    Floats = NDArray[np.float32]
+else:
+    # Words alone are searched without it.
+    np = module("numpy")
+
 _ROWS = 4_096
 # From here on a first look at the signs alone picks whom to compare in full, and the matrix is kept in a file as well, which
 # is mapped into memory instead of being read row by row.

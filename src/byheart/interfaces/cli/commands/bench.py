@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from byheart.bench.run import measured_latency, measured_learning, measured_retrieval
+from byheart.bench.run import measured_latency, measured_learning, measured_replay, measured_retrieval
 from byheart.domain.errors import BadInput
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.render import table
@@ -109,6 +109,39 @@ def learning(data: str, sizes: tuple[int, ...], as_object: bool) -> int:
     common.say("")
     for name in ("capture", "coverage", "scale"):
         _show(found[name])
+    return 0
+
+
+@bench.command(
+    epilog=common.examples("byheart bench replay --data data", "byheart bench replay --data data --project shop --show")
+)
+@click.option("--data", metavar="DIR", required=True, help="The folder that holds projects/, or that folder.")
+@click.option("--project", "only", multiple=True, help="Only projects whose name holds this.")
+@click.option("--show", is_flag=True, help="Print every case, and when memory would have known it.")
+@group.json_option
+def replay(data: str, only: tuple[str, ...], show: bool, as_object: bool) -> int:
+    """Say what memory would have spared: learn from each project's sessions one by one, and look at the next.
+
+    Counted are errors that an earlier session met and got over (a), commands that it knew in a working spelling (b), paths, flags and
+    names that it had tried in vain (c), what the person had said before (d), and the files that a first prompt leads to (e).
+    """
+    if not os.path.isdir(data):
+        raise BadInput(f"{data!r} is no folder; name the one that holds the streams of projects")
+    found = measured_replay(data, only, common.note)
+    if as_object:
+        common.put(found)
+        return 0
+    for kind, meaning in found["kinds"].items():
+        common.say(f"{kind}: {meaning}")
+    common.say(
+        "start, moment, asked: when a, b and c would have been known; floor: by the twelve commonest solved errors, of a and c"
+    )
+    common.say("")
+    _show(found["projects"])
+    for event in found["events"] if show else ():
+        common.say(
+            f"{event['project']}  {event['kind']}  {event['known']:<8} {event['text'][:160]!r} -> {event['answer'][:120]!r}"
+        )
     return 0
 
 

