@@ -55,6 +55,10 @@ _LOOKS = re.compile(
 )
 _SKIPPED = re.compile(r"^(?:cd|export|set|echo|sleep|source|pushd|mkdir|true|\w+=\S*$)\b")
 _WRAPS = re.compile(r"^(?:(?:sudo|time|env|timeout \S+|command)\s+|\w+=\S+\s+)+")
+# How many there were, which files, and how code looks: not what went wrong.
+_SUMS_UP = re.compile(
+    r"Found \d+ (?:error|warning)|[❯⎯━│]|exited with code|\d+ (?:failed|passed)|^\s*(?:\d+\s|[$>] |use |import )"
+)
 _WORD = re.compile(r"[^\W_]{3,}")
 _FLOOR, _COVERED = 12, 0.6
 KINDS = {"a": "error met before and got over", "b": "command known in another spelling", "c": "path, flag or name tried in vain before", "d": "steering said before", "e": "files that the first prompt leads to"}  # fmt: skip
@@ -190,7 +194,8 @@ def _error_line(call: Call) -> str | None:
     is_piped = "|" in call.command or ";" in call.command
     if call.ok is not False and not (is_piped and core and not _LOOKS.match(core)):
         return None
-    lines = [line.strip() for line in call.output.split("\n") if 8 <= len(line.strip()) <= 400]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", call.output)
+    lines = [line.strip() for line in plain.split("\n") if 8 <= len(line.strip()) <= 400 and not _SUMS_UP.search(line)]
     strict = call.ok is not False
     for line in lines[:200]:
         if re.match(r"(?i)(?:error|fatal|panic)\b|.{0,80}\b(?:error|fatal)(?:\[\w+\]|\s\w+)?:", line) and not re.search(

@@ -35,7 +35,7 @@ _FINDING = "agent's finding: "
 _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
-_MOST_TROUBLES, _STUCK, _NAMES, _AGAIN = 14, 3, 4, 4
+_MOST_TROUBLES, _STUCK, _NAMES, _AGAIN = 24, 3, 4, 4
 
 
 def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
@@ -168,7 +168,7 @@ def _is_about_here(way: str) -> bool:
         or _IN_PROGRESS.search(found["error"])
     ):
         return False
-    return found["fix"].count("`") <= 4
+    return found["fix"].count("`") <= 4 and "run again" not in found["fix"]
 
 
 def _troubles(made: Blocks) -> list[str]:
@@ -196,7 +196,7 @@ def _troubles(made: Blocks) -> list[str]:
         # The way that needs no file changed, if there is one: the shortest, so the surest.
         best = min(trouble.ways, key=lambda way: ("changing " in way, "worked around" in way, len(way)))
         times = f"Met in {len(trouble.met)} sessions" if len(trouble.met) > 1 else "Met once"
-        told.append(f"{times}: {one_line(best, 300)}")
+        told.append(f"{times}: {one_line(best, 240)}")
     return told
 
 

@@ -333,16 +333,25 @@ def _clumsy(found: Evidence) -> list[Bullet]:
 def _telling(found: Evidence) -> list[FixFact]:
     """What was got over, each error once: what another call got over before what a change of files did, and the shorter way before the
     longer; in the order they happened. Whether an error is worth telling shows in how many sessions meet it, so few are left out."""
-    helped = [fix for fix in found.fixes if (fix.commands or fix.edited) and not _is_narrower(fix)]
+    helped = [fix for fix in found.fixes if not _is_narrower(fix)]
     once = {fix.signature: fix for fix in reversed(helped)}
+    # What went through when it was tried again comes last: one session alone proves nothing by it.
     ways = sorted(
-        once.values(), key=lambda fix: (not fix.passed, bool(fix.edited), len(fix.commands) + len(fix.edited))
+        once.values(),
+        key=lambda fix: (
+            not fix.passed,
+            not (fix.commands or fix.edited),
+            bool(fix.edited),
+            len(fix.commands) + len(fix.edited),
+        ),
     )
     return sorted(ways[:_MOST_FIXES], key=lambda fix: fix.failed_at)
 
 
 def _is_narrower(fix: FixFact) -> bool:
     """Whether what went through in the end tried less than what had failed: a single test file proves nothing about all."""
+    if lines_of.kind_of(fix.failed_command) is None:
+        return False
     failed, proof = (set(lines_of.form_of(each).split()) for each in (fix.failed_command, fix.proof))
     return any("/" in word or "." in word for word in proof - failed) and not any(
         "/" in word or "." in word for word in failed - proof
@@ -361,7 +370,7 @@ def _fixed(fix: FixFact) -> Bullet:
         did.pop()
     ended = f"`{proof}` {'passed' if fix.passed else 'went past it'}"
     ended = f"worked around, not solved: {ended}" if _BYPASS.search(" ".join((*fix.commands, fix.proof))) else ended
-    steps = [" and ".join(did), ended] if did else [ended]
+    steps = [" and ".join(did), ended] if did else [f"{ended} when it was run again" if failed == proof else ended]
     text = " -> ".join([f"`{failed}` failed with `{one_line(fix.error, 200)}`", *steps])
     return Bullet(text, (fix.failed_at, fix.fixed_at))
 

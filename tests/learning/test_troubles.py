@@ -1,0 +1,78 @@
+"""Errors that sessions met and got over, as the summary tells them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byheart.sessions.facts.errors import errors_of, signature_of
+from tests.learning.world import Event, World
+
+
+def tried(command: str, output: str, works: str) -> list[Event]:
+    """A call that failed, and another one that went through."""
+    return [("run", command, output, 1), ("run", works, "3 passed in 0.2s", 0)]
+
+
+def tips(world: World) -> list[str]:
+    return [line for line in world.text("memory_summary.md").split("\n") if line.startswith("- Met ")]
+
+
+def test_error_that_several_sessions_met_is_told_once_with_its_count_whatever_it_names(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name in ("walrus", "quagga", "zebra"):
+        wrong = f"error: unexpected argument '{name}::tests' found"
+        world.session(("user", f"Mend the {name}."), *tried(f"cargo test oven {name}::tests", wrong, "cargo test oven"))
+    world.learn()
+    [line] = [each for each in tips(world) if "unexpected argument" in each]
+    assert line.startswith("- Met in 3 sessions: `cargo test oven ") and "-> `cargo test oven` passed" in line
+
+
+def test_mistake_about_the_machine_is_told_after_one_session_and_a_broken_test_is_not(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(
+        ("user", "Mend the oven."),
+        *tried("cargo test oven --lib", "error: no library targets found in package `oven`", "cargo test oven"),
+    )
+    world.session(
+        ("user", "Mend the bell."),
+        *tried(
+            "pytest tests/test_bell.py",
+            "FAILED tests/test_bell.py::test_rings - assert 1 == 2",
+            "pytest tests/test_bell.py -x",
+        ),
+    )
+    world.learn()
+    told = "\n".join(tips(world))
+    assert "no library targets" in told and "test_rings" not in told
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("error: unexpected argument 'a' found", "error: unexpected argument 'b' found"),
+        ("@shop/core:test: error: Missing SHOP_URL or SHOP_HOST", "error: Missing SHOP_URL or SHOP_HOST"),
+        (
+            "src/a.ts(5,3): error TS2307: Cannot find module './x'",
+            "lib/b.ts(9,1): error TS2307: Cannot find module './y'",
+        ),
+        (
+            "fatal: Unable to create '/home/a/.git/index.lock': File exists.",
+            "fatal: Unable to create '/srv/b/.git/index.lock': File exists.",
+        ),
+    ],
+)
+def test_signature_leaves_out_where_and_what(one: str, other: str) -> None:
+    assert signature_of(one) == signature_of(other)
+
+
+def test_signature_that_would_say_nothing_keeps_its_names() -> None:
+    assert signature_of("Error: 'walrus'") != signature_of("Error: 'zebra'")
+
+
+def test_few_words_of_a_failed_call_say_why_and_a_long_listing_does_not() -> None:
+    wrong = 'Unknown JSON field: "reviewThreads"\nAvailable fields:\n  additions'
+    assert errors_of(wrong, "gh pr view 3 --json reviewThreads") == ['Unknown JSON field: "reviewThreads"']
+    listing = "\n".join(f"row {number} of a table" for number in range(40))
+    assert errors_of(listing, "gh pr view 3") == []
