@@ -76,3 +76,45 @@ def test_few_words_of_a_failed_call_say_why_and_a_long_listing_does_not() -> Non
     assert errors_of(wrong, "gh pr view 3 --json reviewThreads") == ['Unknown JSON field: "reviewThreads"']
     listing = "\n".join(f"row {number} of a table" for number in range(40))
     assert errors_of(listing, "gh pr view 3") == []
+
+
+def test_last_of_several_commands_does_not_prove_that_the_first_went_through(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in (1, 2):
+        world.session(
+            ("user", f"Mend part {number}."),
+            (
+                "run",
+                "git pull --rebase && git push && git status --short",
+                "fatal: Could not read from remote repository.",
+                128,
+            ),
+            ("run", "git status --short", "", 0),
+        )
+    world.learn()
+    assert not [line for line in tips(world) if "`git status --short` passed" in line]
+
+
+def test_request_that_returns_in_other_words_is_told_with_its_count_and_a_button_is_not(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    asked = (
+        "reply to the discussion thread",
+        "ok reply to the discussion thread",
+        "reply to the discussion thread now",
+    )
+    button = "Please look at the failing jobs of this branch and tell what broke in each of them"
+    for number, request in enumerate(asked):
+        world.session(
+            ("user", f"Mend part {number} of the oven."),
+            ("run", "make test", "1 failed\nError: bell", 2),
+            ("edit", "bake/oven.py"),
+            ("run", "make test", "48 passed in 2.10s", 0),
+            ("user", request),
+            ("run", "gh pr comment 3 --body done", "https://example.com/3", 0),
+            ("user", button),
+            ("run", "gh run list", "none", 0),
+        )
+    world.learn()
+    told = world.text("memory_summary.md")
+    assert 'the user asked in 3 sessions: "' in told and "reply to the discussion thread" in told
+    assert button not in told.partition("## User preferences")[2].partition("## ")[0]

@@ -11,7 +11,7 @@ from byheart.domain.handbook import Bullet, Extract, Group, GroupTask, Guidance,
 from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.phrases import keywords, one_line, said, short_id, signal_of
 from byheart.handbook.raw import cite_of, parsed_raw, stamp
-from byheart.learning.consolidate.wishes import Mention, Wish, habits, manners, merged, repeated
+from byheart.learning.consolidate.wishes import Mention, Wish, habits, manners, merged, repeated, requests
 from byheart.learning.extract.knowledge import MANNER, PROCEDURE
 from byheart.learning.extract.tasks import telling_words
 from byheart.text.similarity import content_words
@@ -103,7 +103,7 @@ def blocks(
     wanted = merged((line.text, _place(one, line.turns, line.text)) for one in told for line in one.task.preferences)
     wanted += repeated(_maybe(told, maybe, is_forgotten), wanted)
     known = [(line.text, _place(one, line.turns)) for one in told for line in one.task.knowledge]
-    wanted += [*habits(known), *manners(known)]
+    wanted += [*habits(known), *requests(known), *manners(known)]
     newest = {name: max(one.at for one in members) for name, members in groups.items()}
     used = {name: max((uses(one.written) for one in members), default=0) for name, members in groups.items()}
     order = sorted(groups, key=lambda name: (-used[name].bit_length(), -newest[name].timestamp(), name))

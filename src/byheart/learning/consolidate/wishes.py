@@ -49,6 +49,8 @@ _NOTHING = frozenset(
 )
 # So many sessions make a habit of what was asked for at their end.
 HABIT = 3
+# A request that returns: how many words it has at least, how alike two are, from what length on a button may have sent it, how many are told.
+_SAYING, _NEARLY, _BUTTON, _MOST_REQUESTS = 2, 0.6, 60, 6
 # And so many make one of what was to be used.
 MANNERS = 4
 _ALIKE = 0.75
@@ -213,6 +215,38 @@ def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
             if len(places) > len(known[1]):
                 wishes[quote] = (known[0], places)
     return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
+
+
+def requests(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
+    """Short requests that return in several sessions in nearly the same words, whatever they ask for. What is the same to the letter and
+    long is what a client's button sends."""
+    clusters: list[tuple[frozenset[str], list[tuple[str, Mention]]]] = []
+    for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
+        found = _CLOSING.match(text)
+        words = frozenset(content_words(found["quote"])) if found else frozenset()
+        if (
+            found is None
+            or len(words) < _SAYING
+            or any(pattern.search(found["quote"]) for pattern in _ACTIONS.values())
+        ):
+            continue
+        near = next((each for known, each in clusters if len(known & words) >= _NEARLY * len(known | words)), None)
+        if near is None:
+            clusters.append((words, [(found["quote"], place)]))
+        else:
+            near.append((found["quote"], place))
+    wishes = []
+    for _, places in sorted(clusters, key=lambda each: -len({place.thread for _, place in each[1]})):
+        sessions = {place.thread for _, place in places}
+        quotes = Counter(quote for quote, _ in places)
+        quote, times = quotes.most_common(1)[0]
+        if len(sessions) < HABIT or (times == len(places) and len(quote) > _BUTTON):
+            continue
+        shown = quote.replace('"', "'")
+        text = f'when working here, the user asked in {len(sessions)} sessions: "{shown}" -> expect this request, and prepare for it (inferred)'
+        mine = [place for _, place in reversed(places)]
+        wishes.append(Wish(text=text, default=f"expect: {shown}", places=mine, is_inferred=True))
+    return wishes[:_MOST_REQUESTS]
 
 
 def manners(told: Iterable[tuple[str, Mention]]) -> list[Wish]:

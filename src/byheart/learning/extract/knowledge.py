@@ -48,6 +48,8 @@ _EXPLAINS = re.compile(
     re.IGNORECASE,
 )
 _SPOKEN = 800
+# A request that is short enough to be said again in nearly the same words.
+_FEWEST, _MOST_WORDS, _REQUEST, _MOST_REQUESTS = 2, 12, 110, 6
 _PASTED = re.compile(r"^#|https?://|^\s*[-*] .*\n\s*[-*] ", re.MULTILINE)
 _FINE = re.compile(
     r"\b(?:works?(?: now| fine| well| perfectly)?|not an issue|doesn'?t (?:really )?matter|that'?s fine|is fine|no problem|perfect|great|thanks?|looks good)\b",
@@ -255,12 +257,15 @@ def _manners(found: Evidence) -> list[Bullet]:
 
 
 def _closing(found: Evidence) -> list[Bullet]:
-    """What the user had done at the end, in their words: what returns in many sessions can be done unasked."""
+    """What the user had done on the way and at the end, in their words: what returns in many sessions can be done unasked. Whatever it
+    is: in how many sessions it returns is what tells."""
     lines = []
     for turn in found.later:
-        if is_chore(turn.text):
+        words = len(content_words(turn.text))
+        is_request = _FEWEST <= words <= _MOST_WORDS and len(turn.text) < _REQUEST and "\n" not in turn.text.strip()
+        if is_chore(turn.text) or (is_request and not _correction(turn.text)):
             lines.append(Bullet(f'when it was done, the user asked: "{one_line(turn.text, 120)}"', (turn.number,)))
-    return lines[-2:]
+    return lines[-_MOST_REQUESTS:]
 
 
 def failures(found: Evidence) -> list[Bullet]:

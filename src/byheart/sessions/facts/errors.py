@@ -292,11 +292,12 @@ def _is_same_call(mine: str, theirs: str) -> bool:
     if not mine or not theirs:
         return False
     first, second = mine.split(), theirs.split()
-    # The same words, or the same behind another program's name, or without a wrapper.
+    # The same words, or the same behind another program's name, or without a wrapper; the last of several commands is no wrapped one.
+    wrapper = first[: -len(second)]
     return (
         mine == theirs
         or (len(first) > 1 and first[1:] == second[1:])
-        or (len(second) > 1 and first[-len(second) :] == second)
+        or (len(second) > 1 and first[-len(second) :] == second and not {"&&", "||", ";", "|"} & set(wrapper))
     )
 
 
