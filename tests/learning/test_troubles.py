@@ -118,3 +118,24 @@ def test_request_that_returns_in_other_words_is_told_with_its_count_and_a_button
     told = world.text("memory_summary.md")
     assert 'the user asked in 3 sessions: "' in told and "reply to the discussion thread" in told
     assert button not in told.partition("## User preferences")[2].partition("## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("forms", "told"),
+    [
+        (["cargo test wildcard", "cargo test http::tests", "cargo test cli"], "`cargo test`"),
+        (["pnpm test", "pnpm test", "pnpm test src/a.ts"], "`pnpm test`"),
+        (["npm test -- tests/a.spec.ts", "npm test -- tests/b.spec.ts"], "`npm test`"),
+        (["pytest tests/a.py", "pytest tests/b.py", "pytest tests/b.py"], "`pytest tests/b.py`"),
+    ],
+)
+def test_test_command_is_the_one_that_sessions_use_not_what_one_was_pointed_at(
+    tmp_path: Path, forms: list[str], told: str
+) -> None:
+    world = World(tmp_path)
+    for number, form in enumerate(forms):
+        world.session(
+            ("user", f"Mend part {number}."), ("edit", f"src/part{number}.py"), ("run", form, "3 passed in 0.2s", 0)
+        )
+    world.learn()
+    assert f"- Tests: {told}\n" in world.text("memory_summary.md")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Days with memory that count as recent.
 RECENT_DAYS = 3
 _COMMAND = re.compile(
-    r"^(`[^`]+`(?: in `[^`]+`)?) (runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
+    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
 )
 _FIXED = re.compile(
     r"^`(?P<command>[^`]+)` (?:failed with|still failed at the end:) `(?P<error>[^`]+)` -> (?P<fix>.+)$"
@@ -36,6 +36,8 @@ _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
 _MOST_TROUBLES, _STUCK, _NAMES, _AGAIN = 24, 3, 4, 4
+# So many words say what a command does.
+_SAYING = 2
 
 
 def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequence[tuple[str, str]]) -> Overview:
@@ -93,26 +95,54 @@ def _profile(made: Blocks, project: str) -> list[str]:
 
 
 def _commands(made: Blocks) -> dict[str, str]:
-    """For each purpose the command that worked in most sessions: command → purpose."""
-    seen: dict[str, Counter[str]] = {}
-    for _, extract in made.extracts:
-        told = {
-            found.groups() for task in extract.tasks for line in task.knowledge if (found := _COMMAND.match(line.text))
-        }
-        for command, what in sorted(told):
-            seen.setdefault(what, Counter())[command] += 1
+    """For each purpose the command that sessions really use: command → purpose. Calls that differ only in what they are pointed at are
+    one command, told without that."""
+    seen: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for each, extract in made.extracts:
+        for line in (line for task in extract.tasks for line in task.knowledge):
+            if found := _COMMAND.match(line.text):
+                own = (found["form"], found["folder"] or "")
+                seen.setdefault(found["what"], {}).setdefault(own, set()).add(each.thread.id)
+    best: dict[str, str] = {}
+    for what in _PURPOSES:
+        if what in seen:
+            form, folder = _used_most(seen[what])
+            best[f"`{form}` in `{folder}`" if folder else f"`{form}`"] = what
+    return best
+
+
+def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str]:
+    """Of all forms of commands for one purpose, with their folders, the one to tell."""
+    families: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for (form, folder), threads in forms.items():
+        families.setdefault((_told_to_do(form), folder), {})[form] = threads
     # The best there is: what was told once is not taken back because others came that had nothing to do with it.
-    best = {what: max(seen[what].items(), key=_generality) for what in _PURPOSES if what in seen}
-    return {command: what for what, (command, _) in best.items()}
-
-
-def _generality(each: tuple[str, int]) -> tuple[float, int, str]:
-    """How much a command is the one to tell: it worked often, and it is not about a single file."""
-    command, times = each
-    is_narrow = any(
-        ("/" in word or "." in word) and word not in ("./...", ".") for word in command.strip("`").split()[1:]
+    (_, folder), family = max(
+        families.items(), key=lambda each: (len(set().union(*each[1].values())), -len(each[0][1]), each[0])
     )
-    return (times * (0.4 if is_narrow else 1.0), -len(command), command)
+    sessions = len(set().union(*family.values()))
+    top = max(family, key=lambda form: (len(family[form]), -len(form), form))
+    shared = _shared_start(list(family))
+    if len(family[top]) * 2 > sessions or len(shared.split()) < _SAYING:
+        return top, folder
+    return shared, folder
+
+
+def _told_to_do(form: str) -> str:
+    """The program with what it is told to do, without what it is pointed at."""
+    words = [word for word in form.split() if not re.match(r"\w+=", word)]
+    named = next((word for word in words[1:] if re.fullmatch(r"[a-z][a-z:_-]*", word)), "")
+    return f"{words[0]} {named}" if words else form
+
+
+def _shared_start(forms: Sequence[str]) -> str:
+    """The words with which all of these begin."""
+    split = [form.split() for form in forms]
+    count = next((at for at, each in enumerate(zip(*split, strict=False)) if len(set(each)) > 1), min(map(len, split)))
+    words = split[0][:count]
+    while words and words[-1].startswith("-"):
+        words.pop()
+    return " ".join(words)
 
 
 def _preferences(wishes: Sequence[Wish]) -> list[str]:
