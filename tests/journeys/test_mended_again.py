@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.app import connecting, onboarding
+from byheart.app import briefs, connecting, onboarding
 from byheart.app.open import Surroundings
 from byheart.handbook.lines import essence, handle
 from byheart.language.sentences import is_handed_over, sentences
@@ -149,3 +149,22 @@ def test_words_that_a_message_leads_to_are_somebody_elses(text: str) -> None:
 def test_words_that_begin_a_paragraph_or_follow_their_place_are_ones_own(text: str) -> None:
     wishes = [each for each in sentences(text) if "always" in each.casefold() or "never" in each.casefold()]
     assert wishes and not any(is_handed_over(text, each) for each in wishes)
+
+
+def test_broken_record_of_the_journal_is_told_of(bench: Bench, cli: Cli) -> None:
+    cli("journal", "append", "The oven is fed by pin 9.", "--category", "learned")
+    path = next(Path(bench.home).rglob("journal/MEMORY.md"))
+    path.write_text(path.read_text(encoding="utf-8") + '- {"id": "x", "text": "cut\n', encoding="utf-8")
+    told = cli("brief")
+    assert "1 broken record not read" in told.out + told.err, told.out
+
+
+def test_handbook_that_cannot_be_read_is_told_of(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Always use zirconium here."), *fixed("Error: zebra", "a.py"))
+    world.learn()
+    path = world.folder / "MEMORY.md"
+    path.write_bytes(b"\xff\xfe broken \xff")
+    around = Surroundings(folder=world.bench.project, environment=world.bench.environment, clock=world.bench.clock)
+    brief = briefs.brief(world.bench.opened(), around)
+    assert brief is not None and any("MEMORY.md" in note for note in brief.notes), brief

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.brief import BriefLine, BriefSection
 from byheart.domain.errors import ByheartError
-from byheart.domain.handbook import NOTHING_YET, SUMMARY
+from byheart.domain.handbook import MEMORY, NOTHING_YET, SUMMARY
 from byheart.domain.records import Scope
 from byheart.handbook.lines import handle, topic_label
 from byheart.handbook.memory import core_of
@@ -122,7 +122,13 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
     found = [wishes, tips, index]
     for each in found:
         each.sources = [str(place)]
+    index.sources.append(str(own_files.place(MEMORY)))
     text = own_files.context.files.read(place).text
+    try:
+        # Sessions are sent there for more.
+        own_files.context.files.read(own_files.place(MEMORY))
+    except ByheartError as error:
+        index.notes.append(f"{MEMORY}: {error}")
     if text is None or NOTHING_YET in text:
         return found
     if not any(True for _ in _entries(text)):

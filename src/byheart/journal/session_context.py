@@ -309,7 +309,14 @@ def _document(context: Context, place: Place, told: _Told, ids: Set[str] = froze
         told.notes.append(f"not read: {error}")
         return parsed(context, "")
     told.thinned.update(gone)
-    return parsed(context, text)
+    document = parsed(context, text)
+    broken = sum(each.rule == "broken-line" for each in document.problems)
+    if broken:
+        # Its line may be another than in the file, of which old lines were left out; byheart check names it.
+        told.notes.append(
+            f"{place}: {broken} broken record{'s' if broken > 1 else ''} not read; byheart check says where"
+        )
+    return document
 
 
 def _identity(record: Record) -> str:
