@@ -8,8 +8,8 @@ import urllib.request
 from typing import Any
 
 
-class Refused(Exception):
-    """The server answered that it will not."""
+class BadStatus(Exception):
+    """The server answered with a status that is no answer."""
 
     def __init__(self, code: int, reason: str) -> None:
         self.code = code
@@ -26,7 +26,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def post(url: str, body: object, key: str | None, *, seconds: float, largest: int) -> Any:
-    """The answer as JSON. Raises Refused for a status of the server's, OSError where there is no answer, TooLarge beyond `largest` bytes,
+    """The answer as JSON. Raises BadStatus for a status of the server's, OSError where there is no answer, TooLarge beyond `largest` bytes,
     and ValueError for what is no JSON or no address of the web."""
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url!r} must begin with http:// or https://")
@@ -37,7 +37,7 @@ def post(url: str, body: object, key: str | None, *, seconds: float, largest: in
             content = answer.read(largest + 1)
     except urllib.error.HTTPError as error:
         with error:
-            raise Refused(error.code, str(error.reason)) from None
+            raise BadStatus(error.code, str(error.reason)) from None
     if len(content) > largest:
         raise TooLarge(f"answered with more than {largest:,} bytes")
     try:

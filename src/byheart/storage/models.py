@@ -90,7 +90,7 @@ class EndpointModel:
         body = {"model": self._model, "messages": messages, "stream": False}
         try:
             told: Any = json_client.post(self._url, body, self._key, seconds=self._seconds, largest=_LARGEST)
-        except json_client.Refused as error:
+        except json_client.BadStatus as error:
             raise NoAnswer(f"{self._url} answered {error}", for_this_alone=error.code in _QUESTION) from None
         except json_client.TooLarge as error:
             raise NoAnswer(f"{self._url} {error}", for_this_alone=True) from None

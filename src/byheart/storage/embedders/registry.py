@@ -91,7 +91,7 @@ class EndpointEmbedder:
             told = json_client.post(f"{self._address}/embeddings", body, self._key, seconds=_SECONDS, largest=_LARGEST)
             rows = sorted(told["data"], key=lambda row: row.get("index", 0))
             vectors = [_unit([float(each) for each in row["embedding"]]) for row in rows]
-        except (json_client.Refused, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (json_client.BadStatus, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoModel(f"{self._address}/embeddings did not answer as expected ({str(error)[:120]})") from None
         if len(vectors) != len(texts) or len({len(each) for each in vectors}) != 1 or not vectors[0]:
             raise NoModel(f"{self._address}/embeddings gave {len(vectors)} vectors for {len(texts)} texts")
