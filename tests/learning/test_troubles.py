@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.sessions.facts.errors import errors_of, signature_of
+from byheart.sessions.facts.errors import errors_in, errors_of, signature_of
 from tests.learning.world import Event, World
 
 
@@ -139,3 +139,8 @@ def test_test_command_is_the_one_that_sessions_use_not_what_one_was_pointed_at(
         )
     world.learn()
     assert f"- Tests: {told}\n" in world.text("memory_summary.md")
+
+
+def test_line_of_code_that_a_linter_shows_is_no_error() -> None:
+    shown = "263 261 │ // Column already exists, ignore\n17 │ throw new Error(missing)"
+    assert errors_in(shown) == []

@@ -32,7 +32,7 @@ _ERROR = re.compile(
 )
 # Where a line stands in the code, or what it is drawn with: no message by itself.
 _FRAME = re.compile(
-    r"^\s*(?:at .{1,200}:\d+|File \".{1,300}\", line \d+|\.{3}|>?\s*\d+ ?[|│]|[|│^~]+\s*$|Traceback \(most recent|[-=_*]{4,}\s*$|npm (?:ERR!|error) (?:A complete log|code|path|errno|syscall)|[+-] ?\S.{0,300}$(?<=[;{},]))"
+    r"^\s*(?:at .{1,200}:\d+|File \".{1,300}\", line \d+|\.{3}|>?\s*(?:\d+\s+){0,2}\d+ ?[|│]|[|│^~]+\s*$|Traceback \(most recent|[-=_*]{4,}\s*$|npm (?:ERR!|error) (?:A complete log|code|path|errno|syscall)|[+-] ?\S.{0,300}$(?<=[;{},]))"
 )
 # Said by a test that passed, by the client, or in passing.
 _NO_ERROR = re.compile(
