@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,16 @@ def test_password_that_is_said_again_without_a_word_is_known_again() -> None:
     [(first, last, _)] = scanner.spans(again)
     assert again[first:last] == "Kx9vLm2QpZr7"
     assert EchoScanner(RuleScanner()).spans(again) == []
+
+
+def test_known_values_are_bounded_however_many_a_file_holds() -> None:
+    scanner = EchoScanner(RuleScanner())
+    text = "\n".join(f"the database password is Kx9vLm2QpZ{number:04d}" for number in range(1_000))
+    found = scanner.spans(text)
+    assert len(found) == 1_000 and all(one[1] <= other[0] for one, other in pairwise(found))
+    # The first ones are known again, and no more than are kept.
+    again = scanner.spans("\n".join(f"use Kx9vLm2QpZ{number:04d}" for number in range(1_000)))
+    assert 0 < len(again) <= 200
 
 
 def test_what_holds_here_excludes_what_holds_everywhere(cli: Cli) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from byheart.domain.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Span = tuple[int, int, str]
 # At least as far as a rule looks around for what makes a value a secret.
@@ -184,24 +184,37 @@ class EchoScanner:
 
     def __init__(self, scanner: Spans) -> None:
         self._scanner, self._known = scanner, dict[str, str]()
-        self._pattern: re.Pattern[str] | None = None
 
     def spans(self, text: str) -> list[Span]:
-        """Where secrets stand, and where those that were found before are said again."""
+        """Where secrets stand, and where those that were found before are said again; in order and not overlapping."""
         found = list(self._scanner.spans(text))
-        fresh = {text[first:last].strip("\"'`"): name for first, last, name in found}
-        fresh = {value: name for value, name in fresh.items() if value not in self._known and _is_telling(value)}
-        if fresh and len(self._known) < _MOST_KNOWN:
-            self._known |= fresh
-            # The longest first: one value may begin another.
-            values = sorted(self._known, key=len, reverse=True)
-            self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, values))})(?![A-Za-z0-9])")
-        if self._pattern is None:
+        for first, last, name in found:
+            value = text[first:last].strip("\"'`")
+            if len(self._known) < _MOST_KNOWN and value not in self._known and _is_telling(value):
+                self._known[value] = name
+        if not self._known:
             return found
-        again = [(each.start(), each.end(), self._known[each.group()]) for each in self._pattern.finditer(text)]
-        taken = [(first, last) for first, last, _ in found]
-        found += [each for each in again if not any(first < each[1] and each[0] < last for first, last in taken)]
-        return sorted(found)
+        merged: list[Span] = []
+        for first, last, name in sorted([*found, *self._again(text)]):
+            if merged and first < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(last, merged[-1][1]), merged[-1][2])
+            else:
+                merged.append((first, last, name))
+        return merged
+
+    def _again(self, text: str) -> Iterator[Span]:
+        """Where a known value stands by itself. Looked for one by one: one pattern for all of them would be tried at every place."""
+        for value, name in self._known.items():
+            at = text.find(value)
+            while at >= 0:
+                end = at + len(value)
+                if not _goes_on(text[at - 1 : at] if at else "") and not _goes_on(text[end : end + 1]):
+                    yield at, end, name
+                at = text.find(value, end)
+
+
+def _goes_on(character: str) -> bool:
+    return character.isascii() and character.isalnum()
 
 
 def _is_telling(value: str) -> bool:
