@@ -79,13 +79,11 @@ def _in_the_clear(place: tuple[int, int]) -> int:
 
 def encoded(content: bytes, base64_: Any, hex_: Any) -> Iterator[Disguise]:
     """Base64 and hex that come to text."""
-    for found in base64_.finditer(content):
-        start, end = found.span()
+    for start, end in base64_.spans(content):
         packed = re.sub(rb"\s|\\r|\\n", b"", content[start:end])
         raw = _base64(packed.translate(_STANDARD).rstrip(b"="))
         yield Disguise(start, end, raw.replace(b"\x00", b""))
-    for found in hex_.finditer(content):
-        start, end = found.span()
+    for start, end in hex_.spans(content):
         yield Disguise(start, end, bytes.fromhex(content[start:end].decode()))
 
 
@@ -167,7 +165,7 @@ def disguise_rules(tokens: Sequence[ScanRule]) -> list[ScanRule]:
     )
     return [
         ScanRule(name=ESCAPED, pattern=_WITH_ESCAPES, hints=("%", "\\u00", "\\x"), trims=b""),
-        ScanRule(name=PARTED, pattern=parted, hints=(*telling, "eyj"), trims=b""),
+        ScanRule(name=PARTED, pattern=parted, hints=(*telling, "eyj"), trims=b"", is_led=True),
     ]
 
 

@@ -33,6 +33,11 @@ _BEFORE, _BEHIND, _STRIDE, _WIDEST = 100, 200, 60, 4_000
 _LONG = 600
 # So many hints in a piece that all of it is looked at.
 _CROWD = 60
+# How many signs behind a token's beginning are asked for together with it.
+_STEM = 8
+_CLASS = re.compile(r"(\[[^\]]+\])\{(\d+)")
+_NESTED = re.compile(r"\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\]")
+_RUN = re.compile(rb"[A-Za-z0-9+/=_.\-]*")
 _SPACE = re.compile(rb"\s")
 _WORD = re.compile(rb"\W?[\w-]+")
 # Where a value is over although no blank follows: another parameter, another command, an escaped line's end, the marks of other scripts.
@@ -47,16 +52,43 @@ _SPACES = (b"", b" ", b"\n", b"\r", b"\t", b'"', b"'", b")", b"\\", b"<")
 _REDACTED = re.compile(rb"\W{0,3}\[REDACTED:[a-z0-9-]{1,40}\]?\W{0,3}")
 
 
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> Any:
-    """A pattern that tells where it matches, and nothing of its groups: those would cost it most of its speed."""
-    import re2
+class Pattern:
+    """An RE2 pattern that tells where it matches, and nothing of its groups: those would cost it most of its speed."""
 
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    options.max_mem = 64 << 20
-    return re2.compile(_without_groups(pattern).encode(), options)
+    __slots__ = ("_anywhere", "_match")
+
+    def __init__(self, pattern: str) -> None:
+        """Compile it."""
+        import re2
+
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.log_errors = False
+        options.max_mem = 64 << 20
+        # The package's own objects around a match take longer than the search of a short text.
+        regexp = re2._re2.RE2(_without_groups(pattern).encode(), options)
+        if not regexp.ok():
+            raise ValueError(f"{pattern!r}: {regexp.error()}")
+        self._match, self._anywhere = regexp.Match, re2._re2.RE2.Anchor.UNANCHORED
+
+    def search(self, content: bytes, at: int = 0) -> tuple[int, int] | None:
+        """The span of the first match from a place on."""
+        start, end = self._match(self._anywhere, content, at, len(content))[0]
+        return (start, end) if start >= 0 else None
+
+    def spans(self, content: bytes) -> Iterator[tuple[int, int]]:
+        """The span of every match, one behind the other."""
+        found = self.search(content)
+        while found is not None:
+            yield found
+            # A match of nothing would be found again for ever.
+            found = self.search(content, max(found[1], found[0] + 1)) if found[1] < len(content) else None
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str) -> Pattern:
+    """That pattern, compiled once."""
+    return Pattern(pattern)
 
 
 @lru_cache(maxsize=1024)
@@ -126,11 +158,13 @@ class Engine:
 
     def _found(self, piece: bytes, offset: int) -> Iterator[tuple[ScanRule, int, int]]:
         hinted = self._hinted(piece)
-        wide = [rule for rule, _ in hinted if rule.before is None]
+        wide = [rule for rule, _ in hinted if rule.before is None and not rule.is_led]
         yield from self._run(_present(self._common, piece) + wide, piece, offset)
         lowered = piece.lower()
         for rule, hints in hinted:
-            if rule.before is not None:
+            if rule.is_led:
+                yield from _at_hints(rule, piece, lowered, hints, offset)
+            elif rule.before is not None:
                 text = _Stretches(piece, _around_hints(piece, lowered, hints, rule.before, rule.behind))
                 yield from text.placed(self._run([rule], text.content, 0), offset)
         if self._wordy and (stretches := _around_words(piece, compiled(self._words))):
@@ -143,7 +177,7 @@ class Engine:
             pattern = compiled(rule.pattern)
             found = pattern.search(content)
             while found is not None:
-                begin, end = found.span()
+                begin, end = found
                 whole = content[begin:end]
                 # What stands before a match is of the same text: several are looked through as one.
                 before = content[max(0, begin - rule.reach) : begin].rpartition(BETWEEN)[2] if rule.reach else b""
@@ -168,13 +202,11 @@ class Engine:
         if self._hints is None:
             options = re2.Options()
             options.encoding = re2.Options.Encoding.LATIN1
-            options.case_sensitive = False
-            options.literal = True
             options.max_mem = 64 << 20
             hints = re2.Set.SearchSet(options)
             for index, rule in enumerate(self._hinted_rules):
                 for hint in rule.hints:
-                    hints.Add(hint.encode())
+                    hints.Add((_stem(rule, hint) or f"(?i){re.escape(hint)}").encode())
                     self._by_hint.append((index, hint.encode()))
             hints.Compile()
             self._hints = hints
@@ -258,28 +290,67 @@ def _present(groups: list[tuple[list[ScanRule], str]], content: bytes) -> list[S
     return [rule for each, pattern in groups if compiled(pattern).search(content) is not None for rule in each]
 
 
-def _around_hints(piece: bytes, lowered: bytes, hints: list[bytes], before: int, behind: int) -> list[tuple[int, int]]:
-    """The stretches of a piece around hints: from some way before each on to the end of the word."""
+def _stem(rule: ScanRule, hint: str) -> str | None:
+    """What a token of a rule begins with, for one whose only hint is its beginning: that, in its own case, and a few of the signs that
+    must follow. Short beginnings stand in every text, these hardly anywhere."""
+    head, opened, body = rule.pattern.partition("(" + "".join(_spelled(rule.pattern, hint)))
+    if len(rule.hints) > 1 or not opened or not body or "(?i" in rule.pattern or "(" in head.replace("(?:", ""):
+        return None
+    if "|" in _NESTED.sub("", opened[1:] + body) or not body.endswith(")"):
+        return None
+    following = _CLASS.match(body)
+    return opened[1:] + (f"{following[1]}{{{min(int(following[2]), _STEM)}}}" if following else "")
+
+
+def _spelled(pattern: str, hint: str) -> Iterator[str]:
+    """A hint as it is spelled in a pattern where it opens a group there; nothing where it does not."""
+    found = re.search(r"\((" + re.escape(re.escape(hint).replace("\\-", "-")) + r")(?![?*{])", pattern, re.IGNORECASE)
+    yield found[1] if found else "\0"
+
+
+def _at_hints(
+    rule: ScanRule, piece: bytes, lowered: bytes, hints: list[bytes], offset: int
+) -> Iterator[tuple[ScanRule, int, int]]:
+    """The matches of a rule that begin with one of these hints and go on with a run of letters and signs. What begins within such a
+    run ends where it ends, so it is tried once."""
+    pattern, done = _grouped(rule.pattern), 0
+    for at in _places(lowered, hints):
+        if at >= done:
+            done = _RUN.match(piece, at).end()  # type: ignore[union-attr]
+            if found := pattern.match(piece, at):
+                yield rule, offset + at, offset + found.end()
+
+
+def _places(lowered: bytes, hints: Iterable[bytes], most: int | None = None) -> list[int]:
+    """Where hints stand, in order; as soon as there are more than `most`, no more are looked for."""
     starts: list[int] = []
     for hint in hints:
         at = lowered.find(hint)
         while at >= 0:
             starts.append(at)
             at = lowered.find(hint, at + len(hint))
-        if len(starts) > _CROWD:
-            return [(0, len(piece))]
+        if most is not None and len(starts) > most:
+            break
     starts.sort()
+    return starts
+
+
+def _around_hints(piece: bytes, lowered: bytes, hints: list[bytes], before: int, behind: int) -> list[tuple[int, int]]:
+    """The stretches of a piece around hints: from some way before each on to the end of the word."""
+    starts = _places(lowered, hints, _CROWD)
+    if len(starts) > _CROWD:
+        return [(0, len(piece))]
     return _to_blanks(piece, [(max(0, at - before), at + behind) for at in starts])
 
 
-def _around_words(piece: bytes, words: Any) -> list[tuple[int, int]]:
+def _around_words(piece: bytes, words: Pattern) -> list[tuple[int, int]]:
     """The stretches of a piece around the words that announce a secret: a little before them, and on for as long as a secret may be
     announced, up to the end of the word there."""
     starts: list[tuple[int, int]] = []
     stride = _STRIDE
     found = words.search(piece)
     while found is not None:
-        at = found.start()
+        at = found[0]
         # Where words stand in crowds, looking for each costs more than taking all that is there.
         is_crowd = bool(starts) and at - _BEFORE <= starts[-1][1]
         stride = min(2 * stride, _WIDEST) if is_crowd else _STRIDE

@@ -21,7 +21,7 @@ _PASSWORDS = (
 # What is made by a machine, and looks it.
 _ENGLISH_KEYS = (
     r"(?:api|access|auth|secret|private|signing|signature|encryption|master|service|account|admin|licen[cs]e|product|activation|webhook|deploy|bot|app|client|shared|session|bearer|refresh|recovery|backup)[ _-]?(?:key|token|secret|code|pat)s?"
-    r"|\btoken|\bsecret|\bkey|\bcred(?:ential)?s?"
+    r"|\btoken|\bsecret|\bkeys?\b|\bcred(?:ential)?s?"
 )
 _OTHER_KEYS = (
     r"api-?schl(?:ü|Ü|ue)ssel|schl(?:ü|Ü|ue)ssel|zugriffstoken|geheimnis|wiederherstellungscode|zugangsdaten"
@@ -35,9 +35,10 @@ _NAMED = (
     r"(?:api|access|auth|secret|signing|encryption|master|licen[cs]e|activation|webhook|deploy|bot|client|refresh|recovery)[ _-]?(?:key|token|secret|code)s?|password|passphrase|passwort|kennwort|mot de passe|contrase\S{1,3}a|senha"
     r"|webhook-?secret|api-?schl\S{1,3}ssel|cl(?:\xc3\xa9|e)s? (?:d['\xe2\x80\x99]api|api|de \w{1,20}|d['\xe2\x80\x99]\S{1,20})|clave de \S{1,20}|chave (?:de|da) \S{1,20}|секрет|Секрет|токен|Токен|ключ \S{1,24}|Ключ \S{1,24}|пароль|Пароль|密钥|秘钥|令牌|密码|シークレット|トークン|APIキー|パスワード"
 )
-# What announces a secret, in a sentence or in a line of settings. How many tokens a model used announces nothing.
+# What announces a secret, in a sentence or in a line of settings. How many tokens a model used announces nothing, and no more do
+# keyboards, keywords and keymaps.
 _KEYS_BUT_TOKENS = _KEYS.replace(r"|\btoken|", "|")
-ANNOUNCING = rf"(?i)pass(?:[^ei]|$|e[^sd]|i[^n]|in[^g])|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|key|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|einloggen|connexion|connecte|conecta|acceso|acced|entra|basic[ -]auth|ssh in|\bcle\s|войди|зайди|登录|ログイン|\b(?:otp|totp|2fa|mfa)\b"
+ANNOUNCING = rf"(?i)pass(?:[^ei]|$|e[^sd]|i[^n]|in[^g])|pwd|\bpsk\b|фраз|secret|token(?:[^s]|s[^\"_]|s?$|s[\"_][\w\"']*\s*[:=]\s*(?:[\"'A-Za-z]|[0-9]+[A-Za-z]))|(?-i:[Kk]eys?(?:[^a-z]|$)|KEYS?(?:[^A-Z]|$))|cred|bearer|log ?in|sign in|[_.\-]pat\b|{_PASSWORDS}|{_KEYS_BUT_TOKENS}|anmelden|einloggen|connexion|connecte|conecta|acceso|acced|entra|basic[ -]auth|ssh in|\bcle\s|войди|зайди|登录|ログイン|\b(?:otp|totp|2fa|mfa)\b"
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
     r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|from|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para|par|por|durch|w(?:\xc3\xa4|ae)re|serait|ser(?:\xc3\xad|i)a|enter|put|pon|usa|mets|nimm|gib|digite|coloque)\s|\xc3\xa9\s"

@@ -43,6 +43,8 @@ class ScanRule:
     # Such a rule is tried around its hints alone. `before` is None for all others.
     before: int | None = None
     behind: int = 80
+    # Every match begins with one of its hints and goes on with a run of letters and signs.
+    is_led: bool = False
 
 
 # Python's own engine is used only here, on values of at most a few hundred characters that a rule has cut out.

@@ -55,7 +55,7 @@ class _Secrets:
                 parted.append(start)
             else:
                 yield rule, start, disguises.folded(content, start, end, ends)
-        headers = (found.start() for found in compiled(disguises.HEADER).finditer(content))
+        headers = (start for start, _ in compiled(disguises.HEADER).spans(content))
         for start, end in disguises.cells(content, headers):
             yield disguises.TABLE, start, end
         if depth == _DEEPEST:
