@@ -157,6 +157,13 @@ def test_how_fix_and_blame_answer_for_this_project(cli: Cli, worked: Bench) -> N
     assert cli("blame", "nothing.py").code == 1
 
 
+def test_a_brief_with_a_hint_names_the_files_that_such_requests_led_to(cli: Cli, worked: Bench) -> None:
+    cli("sessions")
+    cli("remember", "I prefer pnpm")
+    assert "Similar requests led to changes in `oven.py`" in cli("brief", "--hint", "make the oven beep").out
+    assert "Similar requests" not in cli("brief").out
+
+
 def test_a_second_look_reads_nothing_and_no_refresh_reads_not_even_what_is_new(cli: Cli, worked: Bench) -> None:
     cli("sessions")
     codex(Path(worked.folder), "aaaa4444-0000-4000-8000-000000000004", [("user", "New.")], day=8)

@@ -120,6 +120,23 @@ def test_request_that_returns_in_other_words_is_told_with_its_count_and_a_button
     assert button not in told.partition("## User preferences")[2].partition("## ")[0]
 
 
+def test_request_that_says_more_than_a_known_habit_is_told_beside_it(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(6):
+        world.session(
+            ("user", f"Mend part {number} of the oven."),
+            ("run", "make test", "1 failed\nError: bell", 2),
+            ("edit", "bake/oven.py"),
+            ("run", "make test", "48 passed in 2.10s", 0),
+            ("user", "commit it" if number < 3 else "commit and reply to the discussion thread"),
+            ("run", "git commit -m done", "1 file changed", 0),
+        )
+    world.learn()
+    wishes = world.text("memory_summary.md").partition("## User preferences")[2].partition("## ")[0]
+    assert '"commit it"' in wishes or "offer to commit" in wishes
+    assert wishes.count("reply to the discussion thread") == 1
+
+
 @pytest.mark.parametrize(
     ("forms", "told"),
     [

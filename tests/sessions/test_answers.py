@@ -224,6 +224,31 @@ def test_blame_says_who_changed_a_file_and_why(tmp_path: Path) -> None:
     assert sessions.blame("imer.py", EVERYWHERE, 5) == []
 
 
+def test_a_request_leads_to_the_files_that_sessions_like_it_changed(tmp_path: Path) -> None:
+    sessions = learnt(
+        tmp_path,
+        [
+            ("user", "Make the oven timer beep once when the bread is done."),
+            ("edit", "/home/ana/bakery/oven/timer.py"),
+            ("edit", "/home/ana/bakery/oven/timer.py"),
+            ("edit", "/home/ana/bakery/oven/bell.py"),
+            ("cat oven/unrelated.py", "x", 0),
+        ],
+        [("user", "Paint the shop window green."), ("edit", "/home/ana/bakery/shop/paint.py")],
+    )
+    found = sessions.leads_to("the oven timer beeps twice", EVERYWHERE, 2)
+    assert found == [
+        ("oven/timer.py", "aaaa0000-0000-4000-8000-000000000000"),
+        ("oven/bell.py", "aaaa0000-0000-4000-8000-000000000000"),
+    ]
+    assert sessions.leads_to("", EVERYWHERE, 2) == []
+
+
+def test_a_line_that_only_says_that_something_failed_is_no_error() -> None:
+    output = "Error:\nError Message:\n  FAILED (3)\nerror: dough too wet\n"
+    assert errors.errors_in(output) == ["error: dough too wet"]
+
+
 def test_an_error_that_comes_back_was_not_fixed(tmp_path: Path) -> None:
     fail = ("make", "error: dough too wet", 2)
     sessions = learnt(tmp_path, [fail, ("edit", "a.py"), fail, ("edit", "b.py"), ("make", "ok", 0)])

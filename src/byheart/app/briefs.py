@@ -16,20 +16,24 @@ from byheart.text.deferred import module
 from byheart.text.tokens import tokens as counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from byheart.app import sessions as app_sessions
     from byheart.app.open import OpenMemory
     from byheart.brief import build, collect
     from byheart.domain import documents
+    from byheart.domain import sessions as domain_sessions
     from byheart.learning import handbook_files
     from byheart.learning.handbook_files import HandbookFiles
 else:
+    app_sessions = module("byheart.app.sessions")
+    domain_sessions = module("byheart.domain.sessions")
     build = module("byheart.brief.build")
     collect = module("byheart.brief.collect")
     documents = module("byheart.domain.documents")
     handbook_files = module("byheart.learning.handbook_files")
 
-_HINT = 2_000
+_HINT, _FILES = 2_000, 8
 
 
 def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> dict[str, Any]:
@@ -154,10 +158,22 @@ def _verified(section: dict[str, Any], folder: str) -> dict[str, Any]:
 
 def _related(opened: OpenMemory, around: Surroundings, hint: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What memory holds about this very work, less what is told anyway."""
-    section = build.served(_parts(opened, around), collect.related(opened.memory.context, hint))
+    found = collect.related(opened.memory.context, hint)
+    found.lines += collect.files_for(_led_to(opened, around, hint))
+    section = build.served(_parts(opened, around), found)
     told = {line[0] for each in known for line in each["lines"]}
     section["lines"] = [line for line in section["lines"] if line[0] not in told]
     return [section] if section["lines"] or section["notes"] else []
+
+
+def _led_to(opened: OpenMemory, around: Surroundings, hint: str) -> Sequence[tuple[str, str]]:
+    """The files that sessions like this one went on to change; none where sessions cannot be read."""
+    try:
+        every = app_sessions.open_sessions(opened, around)
+        return every.leads_to(hint, domain_sessions.Which(project=opened.project.id), _FILES)
+    except ByheartError:
+        # A brief without them is still a brief.
+        return ()
 
 
 def refresh(around: Surroundings, folders: Iterable[str] = ()) -> int:

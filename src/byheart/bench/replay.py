@@ -51,16 +51,18 @@ _ECHO = re.compile(
     re.IGNORECASE,
 )
 _LOOKS = re.compile(
-    r"^(?:rg|grep|egrep|ls|find|fd|cat|sed|nl|head|tail|diff|cmp|test|which|gh pr checks|cargo fmt --check|sleep|wc|awk|jq)\b"
+    r"^(?:rg|grep|egrep|ls|find|fd|cat|sed|nl|head|tail|diff|cmp|test|which|gh (?:pr|run|issue|api) ?(?:checks|view|list|diff|watch)?|git (?:show|log|diff|status|blame)|cargo fmt --check|sleep|wc|awk|jq)\b"
 )
 _SKIPPED = re.compile(r"^(?:cd|export|set|echo|sleep|source|pushd|mkdir|true|\w+=\S*$)\b")
 _WRAPS = re.compile(r"^(?:(?:sudo|time|env|timeout \S+|command)\s+|\w+=\S+\s+)+")
 # How many there were, which files, and how code looks: not what went wrong.
 _SUMS_UP = re.compile(
-    r"Found \d+ (?:error|warning)|[❯⎯━│]|Some (?:errors|warnings) were emitted|\d+ (?:failed|passed)|^\s*(?:\d+\s|[$>] |use |import )"
+    r"Found \d+ (?:error|warning)|exited with code \d|continue-on-error|[❯⎯━│]|Some (?:errors|warnings) were emitted|\d+ (?:failed|passed)|^\s*(?:\d+\s|[$>] |use |import )"
 )
 _WORD = re.compile(r"[^\W_]{3,}")
-_FLOOR, _COVERED = 12, 0.6
+_MISSING = re.compile(r"(?:File not found|No such file or directory|ENOENT[^'\"]*)[:\s'\"]+(\S+?)['\"]?$")
+_RAN_WELL = re.compile(r"\b0 fail|(?:^|\n)test result: ok|\d+ passed(?!.*failed)|(?:^|\n)PASS\b")
+_FLOOR, _COVERED, _FILES = 12, 0.6, 8
 KINDS = {"a": "error met before and got over", "b": "command known in another spelling", "c": "path, flag or name tried in vain before", "d": "steering said before", "e": "files that the first prompt leads to"}  # fmt: skip
 WHEN = ("start", "moment", "asked", "unknown")
 
@@ -97,6 +99,8 @@ class History:
     # By signature: in how many sessions, the last of them, and how it was got over.
     solved: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     worked: set[str] = field(default_factory=set)
+    # What runs that went well print too: no error, whatever it is called.
+    harmless: set[str] = field(default_factory=set)
     typed: list[frozenset[str]] = field(default_factory=list)
     count: int = 0
 
@@ -131,7 +135,8 @@ def _row(name: str, sessions: int, events: Sequence[Event], remarks: tuple[int, 
     row["of"] = sum(event.kind in "ac" for event in repeats)
     for kind in "abcde":
         mine = [event for event in events if event.kind == kind]
-        row[kind] = f"{sum(event.known == 'start' for event in mine)}/{len(mine)}"
+        in_time = ("start", "moment") if kind == "e" else ("start",)
+        row[kind] = f"{sum(event.known in in_time for event in mine)}/{len(mine)}"
     row["tokens"] = sum(event.cost for event in repeats)
     row["remarks"] = list(remarks)
     return row
@@ -167,7 +172,8 @@ def failures_of(stream: Stream) -> list[Failure]:
         if line is None:
             continue
         program = program_of(call.command) or call.tool
-        signature = signature_of(line)
+        is_missing = bool(call.path) and re.search(r"(?i)does not exist|not found|no such file", line)
+        signature = f"not there: {os.path.basename(call.path)}".casefold() if is_missing else signature_of(line)
         failure = Failure(
             line=line,
             signature=signature,
@@ -212,6 +218,9 @@ def _error_line(call: Call) -> str | None:
 
 def signature_of(line: str) -> str:
     """An error without paths, numbers, hashes and addresses."""
+    if missing := _MISSING.search(line):
+        # Another file that is not there is another mistake.
+        return f"not there: {os.path.basename(missing[1])}".casefold()
     text = line.casefold()
     for pattern, stand_in in _MASKS:
         text = pattern.sub(stand_in, text)
@@ -242,6 +251,8 @@ def _events(stream: Stream, failures: Sequence[Failure], history: History) -> It
     seen: set[str] = set()
     for failure in failures:
         known = history.solved.get(failure.signature)
+        if failure.signature in history.harmless:
+            continue
         if known is not None and failure.signature not in seen:
             kind = "c" if _USAGE.search(failure.line) else "a"
             yield Event(
@@ -264,8 +275,13 @@ def _events(stream: Stream, failures: Sequence[Failure], history: History) -> It
                 kind="b", session=stream.session, text=failure.command, answer=failure.fixed_by, cost=failure.cost
             )
         seen.add(failure.signature)
+    said: set[frozenset[str]] = set()
     for place, text in stream.typed[1:]:
-        words = frozenset(_WORD.findall(text.casefold()))
+        # An address is no steering, and what is said again in the same session is no repeat of another's.
+        words = frozenset(_WORD.findall(re.sub(r"https?://\S+", "", text.casefold())))
+        if words in said:
+            continue
+        said.add(words)
         if place and 3 <= len(words) <= 30 and any(_alike(words, other) for other in history.typed):
             yield Event(kind="d", session=stream.session, text=text[:300], answer="", cost=0)
     edited = {os.path.basename(path) for call in stream.calls for path in call.edited}
@@ -287,6 +303,13 @@ def _remember(history: History, stream: Stream, failures: Sequence[Failure]) -> 
         if fixed or times:
             history.solved[signature] = (times + 1, history.count, fixed or old)
     history.worked |= {core_of(call.command) for call in stream.calls if call.command and call.ok is not False}
+    history.harmless |= {
+        signature_of(line)
+        for call in stream.calls
+        if call.ok and _RAN_WELL.search(call.output)
+        for line in call.output.split("\n")[:400]
+        if 8 <= len(line.strip()) <= 400 and _ERROR.search(line)
+    }
     history.typed += [frozenset(_WORD.findall(text.casefold())) for _, text in stream.typed]
 
 
@@ -342,7 +365,10 @@ class _Memory:
         which = Which(project=self._project)
         if event.kind == "e":
             names = event.answer.split()
-            return "start" if any(name in line for line in told for name in names) else "unknown"
+            if any(name in line for line in told for name in names):
+                return "start"
+            led = {os.path.basename(path) for path, _ in every.leads_to(event.text, which, _FILES)}
+            return "moment" if led & set(names) else "unknown"
         wanted = _words_of(event.answer if event.kind == "b" else signature_of(event.text))
         if any(_covers(line, wanted) for line in told):
             return "start"
@@ -361,7 +387,9 @@ class _Memory:
         found = every.fix(failure.line, Which(project=self._project), 1)
         if not found or found[0].score < _SAID_AT:
             return None
-        return _covers(found[0].error, _words_of(failure.signature))
+        # Names in quotation marks are what differs from one meeting to the next.
+        wanted = _words_of(re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"", "", failure.signature))
+        return _covers(found[0].error, wanted if len(wanted) > 1 else _words_of(failure.signature))
 
 
 _SAID_AT = 1.0

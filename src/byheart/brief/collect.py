@@ -19,7 +19,7 @@ from byheart.text.similarity import content_words, normalised
 from byheart.workspace.context import PROFILE, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from byheart.domain.results import Finding, Hit
     from byheart.journal import experiences, files, purge, session_context
@@ -279,6 +279,15 @@ def journal(context: Context) -> BriefSection:
         (f"{count} {name}", "memory://journal", "the journal's own cap") for name, count in told.left_out
     ]
     return section
+
+
+def files_for(led_to: Sequence[tuple[str, str]]) -> list[BriefLine]:
+    """The files that a request like this led to, given with a session each, as one line; none where there are none."""
+    if not led_to:
+        return []
+    told = ", ".join(f"`{path}`" for path, _ in led_to)
+    address = f"memory://sessions#{led_to[0][1]}"
+    return [BriefLine(text=f"Similar requests led to changes in {told}", address=address, why="changed by the sessions most like this one")]  # fmt: skip
 
 
 def related(context: Context, hint: str) -> BriefSection:

@@ -18,6 +18,7 @@ from byheart.search import order
 from byheart.search.models import RecallModels
 from byheart.search.order import RankedTurn
 from byheart.sessions.facts import commands, errors
+from byheart.sessions.facts.files import ABSOLUTE, shown_path
 from byheart.sessions.refresh import Progress, SessionTools
 from byheart.text.questions import question
 from byheart.text.timewords import hint
@@ -281,6 +282,21 @@ def visits(index: SessionIndex, path: str, which: Which, most: int, *, reads: bo
     """Sessions that changed a file, and with `reads` those that only read it."""
     found = index.visits(path, which, most * 3)
     return [visit for visit in found if reads or visit.how != "read"][:most]
+
+
+def leads_to(tools: SessionTools, found: Sequence[SessionHits], most: int) -> list[tuple[str, str]]:
+    """The files that these sessions, the most alike first, went on to change, each with the id of the most alike one that did; first
+    those that most of them, and the most alike, changed most."""
+    worth: dict[str, float] = {}
+    first: dict[str, str] = {}
+    for place, hits in enumerate(found):
+        cwd = hits.session.cwd or ""
+        for path, times in tools.index.edited(hits.session):
+            shown = shown_path(path, cwd)
+            if shown and not ABSOLUTE.match(shown):
+                worth[shown] = worth.get(shown, 0.0) + math.log2(1 + times) / (1 + place)
+                first.setdefault(shown, hits.session.id)
+    return [(path, first[path]) for path in sorted(worth, key=lambda path: (-worth[path], path))[:most]]
 
 
 def learnt(index: SessionIndex, which: Which, most: int) -> list[PossibleExperience]:

@@ -45,6 +45,8 @@ _LATELY = timedelta(minutes=10)
 _LOCKS = timedelta(days=2)
 # Results that come late are waited for as long as this many turns.
 _HELD = 500
+# So many sessions like a request say which files it leads to.
+_LIKE_IT = 5
 _MOST_SAYING = 2_000
 
 
@@ -186,6 +188,11 @@ class Sessions:
     def fix(self, error: str, which: Which, most: int) -> Sequence[KnownFix]:
         """What helped against an error before."""
         return searching.fixes(self._tools.index, error, which, most)
+
+    def leads_to(self, prompt: str, which: Which, most: int) -> Sequence[tuple[str, str]]:
+        """The files that sessions like this request went on to change, seen from the project's folder, each with the id of a session
+        that did; the likeliest first."""
+        return searching.leads_to(self._tools, self.search(prompt, which, _LIKE_IT), most)
 
     def learnt(self, which: Which, most: int) -> Sequence[PossibleExperience]:
         """What sessions showed that is worth telling again."""

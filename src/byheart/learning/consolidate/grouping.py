@@ -103,7 +103,8 @@ def blocks(
     wanted = merged((line.text, _place(one, line.turns, line.text)) for one in told for line in one.task.preferences)
     wanted += repeated(_maybe(told, maybe, is_forgotten), wanted)
     known = [(line.text, _place(one, line.turns)) for one in told for line in one.task.knowledge]
-    wanted += [*habits(known), *requests(known), *manners(known)]
+    usual = habits(known)
+    wanted += [*usual, *requests(known, usual), *manners(known)]
     newest = {name: max(one.at for one in members) for name, members in groups.items()}
     used = {name: max((uses(one.written) for one in members), default=0) for name, members in groups.items()}
     order = sorted(groups, key=lambda name: (-used[name].bit_length(), -newest[name].timestamp(), name))

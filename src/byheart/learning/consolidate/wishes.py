@@ -78,6 +78,8 @@ class Wish:
     places: list[Mention] = field(default_factory=list)
     replaces: str = ""
     is_inferred: bool = False
+    # The request that stands for a habit.
+    quote: str = ""
 
     @property
     def newest(self) -> datetime:
@@ -217,20 +219,17 @@ def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
 
 
-def requests(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
-    """Short requests that return in several sessions in nearly the same words, whatever they ask for. What is the same to the letter and
-    long is what a client's button sends."""
+def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) -> list[Wish]:
+    """Short requests that return in several sessions in nearly the same words, whatever they ask for, but for those that a known habit
+    tells. What is the same to the letter and long is what a client's button sends."""
+    quoted = [words for wish in known for words in [frozenset(content_words(wish.quote))] if words]
     clusters: list[tuple[frozenset[str], list[tuple[str, Mention]]]] = []
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
         found = _CLOSING.match(text)
         words = frozenset(content_words(found["quote"])) if found else frozenset()
-        if (
-            found is None
-            or len(words) < _SAYING
-            or any(pattern.search(found["quote"]) for pattern in _ACTIONS.values())
-        ):
+        if found is None or len(words) < _SAYING or any(_nearly(words, each) for each in quoted):
             continue
-        near = next((each for known, each in clusters if len(known & words) >= _NEARLY * len(known | words)), None)
+        near = next((each for first, each in clusters if _nearly(first, words)), None)
         if near is None:
             clusters.append((words, [(found["quote"], place)]))
         else:
@@ -247,6 +246,10 @@ def requests(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
         mine = [place for _, place in reversed(places)]
         wishes.append(Wish(text=text, default=f"expect: {shown}", places=mine, is_inferred=True))
     return wishes[:_MOST_REQUESTS]
+
+
+def _nearly(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= _NEARLY * len(one | other)
 
 
 def manners(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
@@ -277,4 +280,4 @@ def _habit(quote: str, actions: Sequence[str], places: Sequence[tuple[str, Menti
     action = " and ".join(actions)
     text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'
     mine = [place for _, place in reversed(places)]
-    return Wish(text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True)
+    return Wish(text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True, quote=quote)

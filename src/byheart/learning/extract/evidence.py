@@ -12,26 +12,11 @@ from byheart.domain.values import dataclass, field
 from byheart.language import lasting
 from byheart.sessions.facts import commands as lines_of
 from byheart.sessions.facts import errors
+from byheart.sessions.facts.files import ABSOLUTE, DRIVE, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-# Files that every piece of work touches and that say nothing about it.
-_COMMON = re.compile(
-    r"(?:^|/)(?:CHANGELOG[^/]*|README[^/]*|package(?:-lock)?\.json|bun\.lockb?|yarn\.lock|pnpm-lock\.yaml|Cargo\.lock|go\.sum|uv\.lock|poetry\.lock|\.gitignore)$",
-    re.IGNORECASE,
-)
-_OUTSIDE = ("/tmp/", "/private/tmp/", "/var/folders/", "/dev/")  # noqa: S108 - told apart, never written
-_WORKTREE = re.compile(r"/\.(?:claude|codex|cursor)/worktrees/[^/]+/")
-_ABSOLUTE = re.compile(r"[/~]|\.\.|[A-Za-z]:/")
-# Folders that are made, not written.
-_MADE = re.compile(
-    r"^(?:tmp|temp|node_modules|dist|build|out|target|coverage|\.git|\.venv|venv|__pycache__)/|/node_modules/"
-)
-_BARE = re.compile(
-    r"(?:Makefile|Dockerfile|LICENSE|Justfile|justfile|Procfile|Gemfile|Rakefile|Jenkinsfile|Vagrantfile|CODEOWNERS|\..*|.*[./].*)\Z"
-)
-_DRIVE = re.compile(r"([A-Za-z]):/(.+)\Z")
 _NAMED = re.compile(r"[\w-]\.[A-Za-z]\w{0,7}\Z|(?:^|/)(?:Makefile|Dockerfile|LICENSE|Justfile|justfile)\Z")
 _CHANGED_TO = re.compile(
     r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*(?:&&|;|\n)"
@@ -156,31 +141,6 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     steps.append(Step(number=turn.number, form=form, command=turn.command, ok=ok, edited=tuple(edited), errors=met))
 
 
-def shown_path(path: str, cwd: str) -> str:
-    """A path as seen from the session's folder; empty for files outside that say nothing."""
-    plain = path.replace("\\", "/")
-    base = cwd.replace("\\", "/").rstrip("/")
-    plain = _WORKTREE.sub("/", plain)
-    if base and plain.casefold().startswith(base.casefold() + "/"):
-        plain = plain[len(base) + 1 :]
-    drive = _DRIVE.match(base)
-    if drive and plain.casefold().startswith(f"/{drive[1]}/{drive[2]}/".casefold()):
-        # As the shells of Windows spell it.
-        plain = plain[len(drive[2]) + 4 :]
-    if (
-        plain.startswith(_OUTSIDE)
-        or "/AppData/Local/Temp/" in plain
-        or "/scratchpad/" in plain
-        or "/.claude/" in plain
-        or "/.codex/" in plain
-        or not plain.strip("./")
-    ):
-        return ""
-    if _MADE.search(plain) or not _BARE.match(plain):
-        return ""
-    return posixpath.normpath(plain)
-
-
 def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:
     """The folder that a command ran in; a shell that stays where it was is followed."""
     start = found.shell if found.keeps_folder else ""
@@ -189,7 +149,7 @@ def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:
         return start
     folder = folder_of(command if _CHANGED_TO.match(command) else f"{command};", cwd)
     path = (moved[1] or moved[2] or moved[3]).replace("\\", "/")
-    if folder and start and not _ABSOLUTE.match(path):
+    if folder and start and not ABSOLUTE.match(path):
         folder = posixpath.normpath(f"{start}/{folder}")
     if folder is not None and folder.startswith(".."):
         folder = None
@@ -205,7 +165,7 @@ def folder_of(command: str, cwd: str) -> str | None:
         return ""
     path = (found[1] or found[2] or found[3]).replace("\\", "/").rstrip("/")
     base = cwd.replace("\\", "/").rstrip("/")
-    drive = _DRIVE.match(base)
+    drive = DRIVE.match(base)
     spellings = [base, f"/{drive[1]}/{drive[2]}" if drive else base]
     for spelling in spellings:
         if path.casefold() == spelling.casefold():
@@ -213,35 +173,3 @@ def folder_of(command: str, cwd: str) -> str | None:
         if path.casefold().startswith(spelling.casefold() + "/"):
             return posixpath.normpath(path[len(spelling) + 1 :])
     return None if re.match(r"[/~$-]|[A-Za-z]:/", path) else posixpath.normpath(path)
-
-
-def is_common(path: str) -> bool:
-    """Whether a file is one that any piece of work may touch."""
-    return bool(_COMMON.search(path))
-
-
-def area_of(paths: Iterable[tuple[str, int]]) -> str:
-    """The part of a project that most of these files lie in: at most three folders deep; empty where there is none."""
-    weights: Counter[str] = Counter()
-    for path, times in paths:
-        if is_common(path) or _ABSOLUTE.match(path):
-            continue
-        folders = path.split("/")[:-1][:3]
-        weights["/".join(folders)] += min(times, 3)
-    if not weights:
-        return ""
-    whole = sum(weights.values())
-    # The deepest folder that holds most of it.
-    best, depth = "", 0
-    totals: Counter[str] = Counter()
-    for folder, weight in weights.items():
-        parts = folder.split("/") if folder else []
-        for end in range(1, len(parts) + 1):
-            totals["/".join(parts[:end])] += weight
-    for folder, weight in sorted(totals.items(), key=lambda each: (-each[1], each[0])):
-        deep = folder.count("/") + 1
-        if weight * 5 >= whole * 3 and deep > depth:
-            best, depth = folder, deep
-    if not best and totals:
-        best = max((folder for folder in totals if "/" not in folder), key=lambda each: (totals[each], each))
-    return best

@@ -11,10 +11,10 @@ from byheart.domain.handbook import Bullet
 from byheart.handbook.phrases import one_line, shortened
 from byheart.language import lasting
 from byheart.language.sentences import is_document, sentences
-from byheart.learning.extract.evidence import is_common
 from byheart.learning.extract.signals import default_of
 from byheart.learning.extract.tasks import is_chore
 from byheart.sessions.facts import commands as lines_of
+from byheart.sessions.facts.files import is_common
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:

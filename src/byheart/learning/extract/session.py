@@ -10,9 +10,10 @@ from byheart.domain.handbook import Extract, Outcome, Task
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import file_slug, keywords, one_line, shortened
 from byheart.learning.extract import knowledge
-from byheart.learning.extract.evidence import Evidence, area_of, gathered, is_common
+from byheart.learning.extract.evidence import Evidence, gathered
 from byheart.learning.extract.signals import PossiblePreference, signals
 from byheart.learning.extract.tasks import is_vague, name_of, outcome_of, stretches, telling_words
+from byheart.sessions.facts.files import area_of, is_common
 from byheart.text.similarity import STOP_WORDS, words
 from byheart.text.slugs import slug
 

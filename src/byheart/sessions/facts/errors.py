@@ -53,6 +53,10 @@ _WORN = (
 _STATUS = re.compile(
     r"(?:\[?(?:Exit code|Command exited|Process exited|Wall time|<shellId|Process Group)|\[…\])", re.IGNORECASE
 )
+# That something went wrong, and not what.
+_SAYS_NOTHING = re.compile(
+    r"[\W\d_]*(?:(?:error|fatal|panic|fail(?:ed|ure)?|exception|message|summary|s)[\W\d_]*)+", re.IGNORECASE
+)
 _READ = 12_000
 
 
@@ -66,7 +70,7 @@ def errors_in(output: str, *, most: int = 3) -> list[str]:
         if len(line) > 2000 or _FRAME.match(line) or _NO_ERROR.search(line) or not _ERROR.search(line):
             continue
         shown = SPACES.sub(" ", line).strip()[:LONGEST]
-        if len(shown) >= 6:
+        if len(shown) >= 6 and not _SAYS_NOTHING.fullmatch(shown):
             found.setdefault(signature_of(shown), shown)
     told = [line for line in found.values() if not _WRAPPER.search(line)]
     return sorted(told or found.values(), key=telling, reverse=True)[:most]

@@ -258,6 +258,16 @@ def visits(db: sqlite3.Connection, path: str, which: Which, most: int) -> list[F
     return [_visit(db, row) for row in rows]
 
 
+def edited(db: sqlite3.Connection, session: Session) -> list[tuple[str, int]]:
+    """The files that a session changed, as it named them, each with in how many turns; most first."""
+    rows = db.execute(
+        """SELECT x.path, count(DISTINCT x.turn) AS times FROM touch x JOIN turn t ON t.n = x.turn JOIN session s ON s.n = x.session
+           WHERE s.agent = ? AND s.id = ? AND x.how IN ('edit', 'create') AND t.standing = 'live' GROUP BY x.path ORDER BY times DESC, x.path""",
+        (session.agent, session.id),
+    )
+    return [(path, times) for path, times in rows]
+
+
 def _escaped(text: str) -> str:
     """A text as LIKE takes it literally."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -122,6 +122,11 @@ class SqliteIndex(IndexConnection):
         with answering(self.path):
             return queries.visits(self._db, path, which, most)
 
+    def edited(self, session: Session) -> list[tuple[str, int]]:
+        """The files that a session changed, as it named them, each with in how many turns."""
+        with answering(self.path):
+            return queries.edited(self._db, session)
+
     def counts(self, which: Which) -> list[AgentCount]:
         """Every agent's share."""
         with answering(self.path):
