@@ -120,6 +120,78 @@ def test_request_that_returns_in_other_words_is_told_with_its_count_and_a_button
     assert button not in told.partition("## User preferences")[2].partition("## ")[0]
 
 
+@pytest.mark.parametrize(
+    "error",
+    ["error: expect(received).toBe(expected)", 'error: script "test" exited with code 1', "AssertionError: 3 != 4"],
+)
+def test_what_a_test_found_wrong_and_what_only_wraps_it_are_not_told_however_often_they_return(
+    tmp_path: Path, error: str
+) -> None:
+    world = World(tmp_path)
+    for number in range(4):
+        world.session(
+            ("user", f"Mend part {number} of the oven."),
+            ("run", "make test", error, 2),
+            ("run", "make build", "built", 0),
+            ("run", "make test", "48 passed in 2.10s", 0),
+        )
+    world.learn()
+    assert not [line for line in tips(world) if error in line]
+
+
+def test_of_several_ways_the_one_that_did_something_is_told_and_trying_again_is_not(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    failed = ("run", "make check", "oven.py would be formatted another way: cannot go on", 1)
+    world.session(("user", "Mend the oven."), failed, ("run", "make check", "ok", 0))
+    world.session(("user", "Mend the bell."), failed, ("run", "make format", "ok", 0), ("run", "make check", "ok", 0))
+    world.learn()
+    [told] = [line for line in tips(world) if "formatted another way" in line]
+    assert "`make format`" in told and "run again" not in told
+
+
+def test_call_that_is_too_long_to_be_told_whole_is_no_lesson_of_a_single_session(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    long = "bake --shape " + " ".join(f"--part{number}=x" for number in range(40))
+    world.session(
+        ("user", "Mend the oven."),
+        ("run", long, "error: unknown option '--part3'", 2),
+        ("run", "bake --shape", "ok", 0),
+    )
+    world.session(
+        ("user", "Mend it."), ("run", "knead --form", "error: no such shape here", 2), ("run", "knead --shape", "ok", 0)
+    )
+    world.learn()
+    told = "\n".join(tips(world))
+    assert "no such shape" in told and "unknown option" not in told
+
+
+def test_two_errors_of_one_failure_are_told_once(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    rejected = "! [rejected] main -> main (fetch first)\nerror: failed to push some refs to 'origin'"
+    for number in range(2):
+        world.session(
+            ("user", f"Push part {number}."),
+            ("run", "git push", rejected, 1),
+            ("run", "git pull --rebase", "ok", 0),
+            ("run", "git push", "ok", 0),
+        )
+    world.learn()
+    assert len([line for line in tips(world) if "`git push` failed" in line]) == 1
+
+
+def test_title_that_many_tasks_share_to_the_letter_names_none_of_them(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(4):
+        world.session(
+            ("user", "Answer every request of this work in the strict table format"),
+            ("edit", f"bake/part{number}.py"),
+            ("run", "make test", "48 passed in 2.10s", 0),
+        )
+    world.learn()
+    descriptions = [line for line in world.text("memory_summary.md").split("\n") if "desc:" in line]
+    assert descriptions and not [line for line in descriptions if "strict table format" in line]
+
+
 def test_request_that_says_more_than_a_known_habit_is_told_beside_it(tmp_path: Path) -> None:
     world = World(tmp_path)
     for number in range(6):

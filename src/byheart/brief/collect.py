@@ -44,7 +44,7 @@ _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>,
 _TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
 _DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
 _FROM_REPOSITORY = 12
-_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 4
+_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 2
 _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
 
@@ -147,7 +147,9 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
             # Every block of a project begins with its name, which whoever reads this knows.
             label = topic["label"].removeprefix(f"{own_files.name} - ")
             told = BriefLine(text=_topic(label, topic["words"], details), address=address, why="a block of MEMORY.md, the newest first")  # fmt: skip
-            if len(index.lines) < _TOPICS:
+            if details.get("learnings", _NOTHING_MORE) == _NOTHING_MORE:
+                index.left_out.append((told.text, address, "nothing was learnt there that its tasks do not say"))
+            elif len(index.lines) < _TOPICS:
                 index.lines.append(told)
             else:
                 index.left_out.append((told.text, address, f"only the newest {_TOPICS} blocks are told"))

@@ -11,7 +11,7 @@ from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill,
 from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
-from byheart.sessions.facts.errors import signature_of
+from byheart.sessions.facts.errors import is_wrapper, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,11 +47,16 @@ def overview(made: Blocks, skills: Sequence[Skill], project: str, notes: Sequenc
     days = sorted({_day(made, group) for group in made.groups}, reverse=True)[:RECENT_DAYS]
     scope = _scope(made, project)
     recent = []
+    # What many tasks are called to the letter is what a client or a script put before each request.
+    titles = Counter(title for _, extract in made.extracts for title in {task.name for task in extract.tasks})
+    wrapped = frozenset(title for title, times in titles.items() if times >= _STUCK)
     for day in days:
-        topics = tuple(_topic(group, is_recent=True, known=known) for group in made.groups if _day(made, group) == day)
+        topics = tuple(
+            _topic(group, wrapped, is_recent=True, known=known) for group in made.groups if _day(made, group) == day
+        )
         if topics:
             recent.append((day, topics))
-    older = tuple(_topic(group, is_recent=False) for group in made.groups if _day(made, group) not in days)
+    older = tuple(_topic(group, wrapped, is_recent=False) for group in made.groups if _day(made, group) not in days)
     return Overview(
         profile=tuple(_profile(made, project)),
         preferences=tuple(_preferences(made.wishes)),
@@ -179,12 +184,18 @@ class _Trouble:
     ways: list[str] = field(default_factory=list)
     newest: float = 0.0
     line: str = ""
+    error: str = ""
 
 
 # Where a line points into a file, or tells of a test: that is work in progress, not how things are here.
 _IN_PROGRESS = re.compile(
     r"\.\w{1,5}[:(]\d+|^(?:\(fail\)|FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|expect\(|assert", re.IGNORECASE
 )
+# A test that found something wrong says so about the code as it was that day, however often that happens.
+_TESTED = re.compile(r"expect\(|assert|^(?:Received|Expected)\b|^\d+ [|│]", re.IGNORECASE)
+# What was run again and passed: files were changed in between, by something that nobody saw, or there was no fault in it.
+_AGAIN_ALONE = "when it was run again"
+_CUT = "…"
 
 
 def _is_about_here(way: str) -> bool:
@@ -198,7 +209,22 @@ def _is_about_here(way: str) -> bool:
         or _IN_PROGRESS.search(found["error"])
     ):
         return False
-    return found["fix"].count("`") <= 4 and "run again" not in found["fix"]
+    # A call that is too long to be told whole is one of its kind.
+    return found["fix"].count("`") <= 4 and "run again" not in found["fix"] and _CUT not in found["command"]
+
+
+def _is_lesson(way: str) -> bool:
+    """Whether an error that came back, and what got over it, says something to the next session."""
+    found = _FIXED.match(way)
+    if found is None or _TESTED.search(found["error"]) or is_wrapper(found["error"]):
+        return False
+    return not (_AGAIN_ALONE in found["fix"] and _IN_PROGRESS.search(found["error"]))
+
+
+def _cure(way: str) -> str:
+    """What got over an error, for telling whether two errors of one failure say the same."""
+    found = _FIXED.match(way)
+    return f"{found['command']} -> {found['fix']}" if found else way
 
 
 def _troubles(made: Blocks) -> list[str]:
@@ -214,17 +240,32 @@ def _troubles(made: Blocks) -> list[str]:
             trouble.met.add(each.thread.id)
             trouble.newest = max(trouble.newest, each.thread.updated.timestamp())
             if "unsolved" in found["fix"]:
-                trouble.line = f"`{found['command']}` failed with `{found['error']}`"
+                trouble.line, trouble.error = f"`{found['command']}` failed with `{found['error']}`", found["error"]
             else:
                 trouble.ways.append(line.text)
     ranked = sorted(known.values(), key=lambda each: (-len(each.met), -each.newest, each.ways))
+    for trouble in ranked:
+        # What only passed when it was tried again is a lesson where that is so every time.
+        trouble.ways = [
+            way for way in trouble.ways if _is_lesson(way) and (_AGAIN_ALONE not in way or len(trouble.met) >= _STUCK)
+        ]
     often = [each for each in ranked if each.ways and len(each.met) > 1]
-    stuck = [each for each in ranked if not each.ways and len(each.met) >= _STUCK]
+    stuck = [
+        each
+        for each in ranked
+        if each.line and not each.ways and not is_wrapper(each.error) and len(each.met) >= _STUCK
+    ]
     once = [each for each in ranked if len(each.met) == 1 and each.ways and _is_about_here(each.ways[0])]
     told = [f"Met in {len(each.met)} sessions, and none got over it: {one_line(each.line, 300)}" for each in stuck[:2]]
-    for trouble in [*often, *once][: _MOST_TROUBLES - len(told)]:
+    cures: set[str] = set()
+    for trouble in [*often, *once]:
         # The way that needs no file changed, if there is one: the shortest, so the surest.
-        best = min(trouble.ways, key=lambda way: ("changing " in way, "worked around" in way, len(way)))
+        best = min(
+            trouble.ways, key=lambda way: (_AGAIN_ALONE in way, "changing " in way, "worked around" in way, len(way))
+        )
+        if _cure(best) in cures or len(told) >= _MOST_TROUBLES:
+            continue
+        cures.add(_cure(best))
         times = f"Met in {len(trouble.met)} sessions" if len(trouble.met) > 1 else "Met once"
         told.append(f"{times}: {one_line(best, 240)}")
     return told
@@ -252,9 +293,10 @@ def _returning(made: Blocks) -> list[str]:
     return [f"In {times} sessions, about `{place}`: {one_line(line, 240)}" for times, place, line in often[:3]]
 
 
-def _topic(group: Group, *, is_recent: bool, known: str = "") -> Topic:
-    names = "; ".join(one_line(task.title, 70) for task in group.tasks[:_NAMES])
-    more = f" and {len(group.tasks) - _NAMES} more" if len(group.tasks) > _NAMES else ""
+def _topic(group: Group, wrapped: frozenset[str], *, is_recent: bool, known: str = "") -> Topic:
+    named = [task for task in group.tasks if task.title not in wrapped]
+    names = "; ".join(one_line(task.title, 70) for task in named[:_NAMES]) or "tasks without a name of their own"
+    more = f" and {len(group.tasks) - _NAMES} more" if named and len(group.tasks) > _NAMES else ""
     words = [word for task in group.tasks[: 2 * _NAMES] for word in task.keywords[:4]]
     depth = [
         name

@@ -12,6 +12,7 @@ from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import one_line, signal_of
 from byheart.journal.integrity import opposing
 from byheart.learning.extract.knowledge import MANNER, manners_in
+from byheart.learning.extract.tasks import is_chore
 from byheart.text.similarity import content_words, normalised
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ _ACTIONS = {
         ("run the tests", r"\btests?\b"),
     )
 }
+# What agrees, thanks or goes on, and asks for nothing by itself.
+_CONSENT = frozenset(
+    content_words(
+        "yes yeah yep ok okay sure please thanks thank great nice good perfect cool go do it now then let lets"
+    )
+)
+_ASKS_FOR = re.compile(r"\W*(?:\w+\W+){0,3}?(?:let'?s|please|can you|could you|can we)\b", re.IGNORECASE)
 _VERSION = re.compile(r"\s+\d+(?:\.\d+)*$")
 _THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
 _FOR = re.compile(
@@ -202,7 +210,7 @@ def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     asked: dict[str, list[tuple[str, Mention]]] = {}
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
         found = _CLOSING.match(text)
-        for action, pattern in _ACTIONS.items() if found else ():
+        for action, pattern in _ACTIONS.items() if found and _is_asked(found["quote"]) else ():
             if found and pattern.search(found["quote"]):
                 asked.setdefault(action, []).append((found["quote"], place))
     wishes: dict[str, tuple[list[str], list[tuple[str, Mention]]]] = {}
@@ -219,6 +227,11 @@ def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
 
 
+def _is_asked(quote: str) -> bool:
+    """Whether a message asks for what it names, rather than speaking of it."""
+    return is_chore(quote) or bool(_ASKS_FOR.match(quote))
+
+
 def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) -> list[Wish]:
     """Short requests that return in several sessions in nearly the same words, whatever they ask for, but for those that a known habit
     tells. What is the same to the letter and long is what a client's button sends."""
@@ -227,7 +240,12 @@ def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) ->
     for text, place in sorted(told, key=lambda each: (each[1].at, each[1].cite)):
         found = _CLOSING.match(text)
         words = frozenset(content_words(found["quote"])) if found else frozenset()
-        if found is None or len(words) < _SAYING or any(_nearly(words, each) for each in quoted):
+        if (
+            found is None
+            or len(words - _CONSENT) < _SAYING
+            or found["quote"][:1] in "<‹"
+            or any(_nearly(words, each) for each in quoted)
+        ):
             continue
         near = next((each for first, each in clusters if _nearly(first, words)), None)
         if near is None:

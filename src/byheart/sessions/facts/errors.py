@@ -41,7 +41,7 @@ _NO_ERROR = re.compile(
 # True, and told only where nothing else is: the line that wraps another failure.
 _WRAPPER = re.compile(
     r"script \"?[\w:.-]+\"? exited with code|Lifecycle script|npm (?:error|ERR!) (?:command|Lifecycle)|× Some errors were emitted|^FAIL\b(?!\S*:)|^\s*\d+ (?:fail|pass|errors?)\b|^Ran \d+ tests|"
-    r"make(?:\[\d+\])?: \*\*\* \[.{1,200}\] Error \d+|exit(?:ed with)? (?:code|status) \d+\.?$|\b\d+ issues?:|^\* \w+: \d+$|ELIFECYCLE|Command failed with exit code|The process '.{1,200}' failed"
+    r"make(?:\[\d+\])?: \*\*\* \[.{1,200}\] Error \d+|exit(?:ed)?(?: with)?(?: code| status)? \(?\d+\)?\.?$|\b\d+ issues?:|^\* \w+: \d+$|ELIFECYCLE|Command failed with exit code|The process '.{1,200}' failed"
 )
 _WORN = (
     (re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27,40}\b|\b[0-9a-f]{12,64}\b"), "#"),
@@ -118,6 +118,11 @@ def errors_of(output: str, command: str = "", *, most: int = 3) -> list[str]:
     return list(found.values())[:most]
 
 
+def is_wrapper(line: str) -> bool:
+    """Whether a line only says that another failure made something fail."""
+    return bool(_WRAPPER.search(line))
+
+
 def telling(line: str) -> int:
     """How much a line says about a failure."""
     score = 0
@@ -177,7 +182,7 @@ _SAYS = tuple(
 )
 # Lines that say only that something failed, that are code or progress, or that are the command itself.
 _EMPTY = re.compile(
-    r"exited with code|Some (?:errors|warnings) were emitted|husky - |script \"?\S+\"? (?:failed|exited)|lifecycle script|npm (?:ERR!|error) (?:code|errno|A complete log|Lifecycle)|^\s*(?:i |> |\$ |~|\^|at |File \"|\+ |- )|│|┃|"
+    r"exited with code|exited \(\d+\)|Some (?:errors|warnings) were emitted|husky - |script \"?\S+\"? (?:failed|exited)|lifecycle script|npm (?:ERR!|error) (?:code|errno|A complete log|Lifecycle)|^\s*(?:i |> |\$ |~|\^|at |File \"|\+ |- )|│|┃|"
     r"^\s*[\w.-]+: \d+\s*$|^\s*[./\w-]+/[\w./-]+\s*$|^\s*\w+: '\w+',?\s*$|Waiting for|process\.exit|Command aborted|\binterrupted\b|throw new|^\s*\d+ +\d* *[|│]|^\s*(?:catch|if|return|const|let|var|import|export)\b"
 )
 _CLEAN = re.compile(
