@@ -149,6 +149,24 @@ def test_of_several_ways_the_one_that_did_something_is_told_and_trying_again_is_
     assert "`make format`" in told and "run again" not in told
 
 
+@pytest.mark.parametrize(
+    ("between", "is_told"), [(("make fix", "make fix"), True), (("rm notes.txt", "make docs"), False)]
+)
+def test_what_was_run_before_code_was_right_again_is_told_where_it_was_run_more_than_once(
+    tmp_path: Path, between: tuple[str, str], is_told: bool
+) -> None:
+    world = World(tmp_path)
+    for name, ran in zip(("oven", "bell"), between, strict=True):
+        world.session(
+            ("user", f"Mend the {name}."),
+            ("run", "make check", "× This import is unused.", 1),
+            ("run", ran, "ok", 0),
+            ("run", "make check", "ok", 0),
+        )
+    world.learn()
+    assert bool([line for line in tips(world) if "import is unused" in line]) is is_told
+
+
 def test_call_that_is_too_long_to_be_told_whole_is_no_lesson_of_a_single_session(tmp_path: Path) -> None:
     world = World(tmp_path)
     long = "bake --shape " + " ".join(f"--part{number}=x" for number in range(40))

@@ -221,6 +221,30 @@ def _is_lesson(way: str) -> bool:
     return not (_AGAIN_ALONE in found["fix"] and _IN_PROGRESS.search(found["error"]))
 
 
+def _lessons(trouble: _Trouble) -> list[str]:
+    """The ways over a trouble that say something. What only passed when it was tried again does where that is so every time; what was run
+    before code was right again may have had nothing to do with it, unless it was run more than once."""
+    ran = Counter(_ran(way) for way in trouble.ways)
+    return [
+        way
+        for way in trouble.ways
+        if _is_lesson(way)
+        and (_AGAIN_ALONE not in way or len(trouble.met) >= _STUCK)
+        and (not _is_code(way) or not _ran(way) or ran[_ran(way)] > 1)
+    ]
+
+
+def _ran(way: str) -> str:
+    """What was run to get over an error, where no file was changed for it."""
+    found = re.search(r"-> running (.+?) -> ", way)
+    return found[1] if found else ""
+
+
+def _is_code(way: str) -> bool:
+    found = _FIXED.match(way)
+    return found is not None and bool(_IN_PROGRESS.search(found["error"]))
+
+
 def _cure(way: str) -> str:
     """What got over an error, for telling whether two errors of one failure say the same."""
     found = _FIXED.match(way)
@@ -245,10 +269,7 @@ def _troubles(made: Blocks) -> list[str]:
                 trouble.ways.append(line.text)
     ranked = sorted(known.values(), key=lambda each: (-len(each.met), -each.newest, each.ways))
     for trouble in ranked:
-        # What only passed when it was tried again is a lesson where that is so every time.
-        trouble.ways = [
-            way for way in trouble.ways if _is_lesson(way) and (_AGAIN_ALONE not in way or len(trouble.met) >= _STUCK)
-        ]
+        trouble.ways = _lessons(trouble)
     often = [each for each in ranked if each.ways and len(each.met) > 1]
     stuck = [
         each
