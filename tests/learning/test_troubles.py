@@ -167,6 +167,34 @@ def test_what_was_run_before_code_was_right_again_is_told_where_it_was_run_more_
     assert bool([line for line in tips(world) if "import is unused" in line]) is is_told
 
 
+def test_running_tests_gets_over_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name in ("oven", "bell", "door"):
+        world.session(
+            ("user", f"Mend the {name}."),
+            ("run", "npm run check", "× These classes should be sorted.", 1),
+            ("run", "npm test", "3 passed in 0.2s", 0),
+            ("run", "npm run check", "ok", 0),
+        )
+    world.learn()
+    assert not [line for line in tips(world) if "npm test" in line]
+
+
+def test_slip_of_a_look_around_is_no_lesson_of_a_single_session(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(
+        ("user", "Mend the oven."),
+        ("run", "rg oven tests", "rg: tests: No such file or directory", 2),
+        ("run", "rg oven src", "src/oven.py", 0),
+    )
+    world.session(
+        ("user", "Mend it."), ("run", "knead --form", "error: no such shape here", 2), ("run", "knead --shape", "ok", 0)
+    )
+    world.learn()
+    told = "\n".join(tips(world))
+    assert "no such shape" in told and "rg oven" not in told
+
+
 def test_call_that_is_too_long_to_be_told_whole_is_no_lesson_of_a_single_session(tmp_path: Path) -> None:
     world = World(tmp_path)
     long = "bake --shape " + " ".join(f"--part{number}=x" for number in range(40))

@@ -11,6 +11,7 @@ from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill,
 from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
+from byheart.sessions.facts.commands import only_looks
 from byheart.sessions.facts.errors import is_wrapper, signature_of
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ _IN_PROGRESS = re.compile(
     r"\.\w{1,5}[:(]\d+|^(?:\(fail\)|FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|expect\(|assert", re.IGNORECASE
 )
 # A test that found something wrong says so about the code as it was that day, however often that happens.
-_TESTED = re.compile(r"expect\(|assert|^(?:Received|Expected)\b|^\d+ [|│]", re.IGNORECASE)
+_TESTED = re.compile(r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]", re.IGNORECASE)
 # What was run again and passed: files were changed in between, by something that nobody saw, or there was no fault in it.
 _AGAIN_ALONE = "when it was run again"
 _CUT = "…"
@@ -210,7 +211,16 @@ def _is_about_here(way: str) -> bool:
     ):
         return False
     # A call that is too long to be told whole is one of its kind.
-    return found["fix"].count("`") <= 4 and "run again" not in found["fix"] and _CUT not in found["command"]
+    return (
+        found["fix"].count("`") <= 4
+        and "run again" not in found["fix"]
+        and _CUT not in found["command"]
+        and not only_looks(found["command"])
+    )
+
+
+def _is_of_the_day(error: str) -> bool:
+    return is_wrapper(error) or bool(_TESTED.search(error) or _IN_PROGRESS.search(error))
 
 
 def _is_lesson(way: str) -> bool:
@@ -218,7 +228,9 @@ def _is_lesson(way: str) -> bool:
     found = _FIXED.match(way)
     if found is None or _TESTED.search(found["error"]) or is_wrapper(found["error"]):
         return False
-    return not (_AGAIN_ALONE in found["fix"] and _IN_PROGRESS.search(found["error"]))
+    return "worked around" not in found["fix"] and not (
+        _AGAIN_ALONE in found["fix"] and _IN_PROGRESS.search(found["error"])
+    )
 
 
 def _lessons(trouble: _Trouble) -> list[str]:
@@ -274,7 +286,7 @@ def _troubles(made: Blocks) -> list[str]:
     stuck = [
         each
         for each in ranked
-        if each.line and not each.ways and not is_wrapper(each.error) and len(each.met) >= _STUCK
+        if each.line and not each.ways and not _is_of_the_day(each.error) and len(each.met) >= _STUCK
     ]
     once = [each for each in ranked if len(each.met) == 1 and each.ways and _is_about_here(each.ways[0])]
     told = [f"Met in {len(each.met)} sessions, and none got over it: {one_line(each.line, 300)}" for each in stuck[:2]]

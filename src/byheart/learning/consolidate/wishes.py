@@ -244,7 +244,7 @@ def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) ->
             found is None
             or len(words - _CONSENT) < _SAYING
             or found["quote"][:1] in "<‹"
-            or any(_nearly(words, each) for each in quoted)
+            or any(_says_no_more(words, each) for each in quoted)
         ):
             continue
         near = next((each for first, each in clusters if _nearly(first, words)), None)
@@ -264,6 +264,10 @@ def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) ->
         mine = [place for _, place in reversed(places)]
         wishes.append(Wish(text=text, default=f"expect: {shown}", places=mine, is_inferred=True))
     return wishes[:_MOST_REQUESTS]
+
+
+def _says_no_more(words: frozenset[str], known: frozenset[str]) -> bool:
+    return _nearly(words, known) or (known <= words and len(words - known) < _SAYING)
 
 
 def _nearly(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -358,6 +358,8 @@ def _is_narrower(fix: FixFact) -> bool:
     if lines_of.kind_of(fix.failed_command) is None:
         return False
     failed, proof = (set(lines_of.form_of(each).split()) for each in (fix.failed_command, fix.proof))
+    if any(word.startswith(folder) for folder in failed if folder.endswith("/") for word in proof - failed):
+        return True
     return any("/" in word or "." in word for word in proof - failed) and not any(
         "/" in word or "." in word for word in failed - proof
     )

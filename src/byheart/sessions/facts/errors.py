@@ -269,8 +269,9 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
                 commands=tuple(commands[-4:]),
                 edited=tuple(edited)[-6:],
             )
-        # What nobody knows the end of may have been it all the same.
-        if step.ok is not False and not only_looks(step.form) and _differs(failed.command, step.command):
+        # What nobody knows the end of may have been it all the same; but a test mends nothing.
+        is_step = step.ok is not False and not only_looks(step.form) and kind_of(step.command) not in ("test", "types")
+        if is_step and _differs(failed.command, step.command):
             commands.append(step.command)
     return None
 
