@@ -38,6 +38,12 @@ _PRINTED = re.compile(
     r"\S+\.\w{1,5}:\d+|[/~][\w./-]+:?\d*\s*$|https?://\S+\s*$|\d+(?:\.\d+)? \S+ error\b|[\w.-]+@[\w.-]+[:$~]|import \w|from \S+ import|def \w+\(|class \w+[:(]|func \w|"
     r"const \w+ =|let \w+ =|var \w+ =|return\b.*;|\}|\{|//|/\*|<\w+|</)"
 )
+# What a shell or another console shows before what somebody typed there, and what announces what it printed; all behind it is a program's.
+_TERMINAL = re.compile(
+    r"\s*(?:[$%❯➜»]\s+\S|>\s(?:cat|ls|cd|git|npm|type|echo|python3?|\./)\b|[\w.-]{1,40}@[\w.-]{1,60}[:\s][^\s$#%]{0,120}[$#%](?:\s|$)|PS [A-Za-z]:[^>\n]{0,200}>|[A-Za-z]:\\[^>\n]{0,200}>|"
+    r"In \[\d+\]:|Out\[\d+\]:|>>>\s|(?:the )?output (?:of|from)\b)",
+    re.IGNORECASE,
+)
 # Marks of code that a sentence has few of.
 _CODE = re.compile(r"[{}<>=;|\\]|\w\(|\)\.|::|->|=>")
 _LONGEST = 700
@@ -148,6 +154,8 @@ def is_handed_over(text: str, sentence: str) -> bool:
     before, behind = _without_blocks(whole[: max(at, 0)]), whole[max(at, 0) + len(sentence) :]
     line = before.rpartition("\n")[2]
     rows = before.split("\n")
+    if any(_TERMINAL.match(row) for row in rows):
+        return True
     if _MAIL.search(text) or _PASTED.search(before) or _PASTED.match(sentence) or any(_hands_over(row) for row in rows):
         return True
     # In another paragraph than the one that speaks of somebody or of some text.

@@ -52,6 +52,11 @@ def prepared(context: Context, request: Request) -> tuple[Record, Scope, str]:
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
     _refuse_unsafe(context, request)
     record, scope, name = compose(request)
+    # Parts that say nothing by themselves may tell a secret together, as they will be read.
+    first, *rest = (leaves(record.value) if isinstance(record.value, dict) else []) or [""]
+    together = [finding for each in rest for finding in context.scanner.secrets(f"{first}: {each}")]
+    if found := [each for each in together if each.severity == "secret"]:
+        raise Unsafe(found)
     longest = max(len(record.text), len(spoken(record.value)))
     if longest > most:
         raise Refused(_too_long(longest, most))

@@ -28,6 +28,7 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _MOST = 40
+_QUOTED = re.compile(r"\"[^\"\n]{8,200}\"|“[^”\n]{8,200}”|«[^»\n]{8,200}»|「[^」\n]{4,200}」")
 # How a candidate begins that is about taking something out of memory.
 FORGET = "forget: "
 _WRAPPED = re.compile(r"^\((.*)\)\W*$")
@@ -72,7 +73,12 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
                 continue
             default = default_of(sentence)
             key = normalised(default)
-            if judged.is_sure and not is_handed_over(turn.text, sentence):
+            # What lasts only by words in quotation marks is about those words.
+            bare = _QUOTED.sub('""', sentence)
+            is_quoted = (
+                bare != sentence and not lasting.judged(bare, in_document=document, is_correction=corrects).is_sure
+            )
+            if judged.is_sure and not is_quoted and not is_handed_over(turn.text, sentence):
                 manner = "corrected" if corrects else _manner(sentence)
                 known = sure.setdefault(key, (sentence, default, [], manner))
                 known[2].append(turn.number)
