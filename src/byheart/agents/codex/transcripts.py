@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from byheart.agents.codex.scripts import commands_in, results_of
 from byheart.agents.reading import lines, tools
 from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, number, string, when
@@ -90,6 +91,8 @@ class CodexReader:
         self._running: dict[str, int] = {}
         self._stdin: dict[str, str] = {}
         self._scripts: list[str] = []
+        # Scripts of several commands: how many.
+        self._split: dict[str, int] = {}
         self._call_turns: dict[str, int] = {}
 
     def line(self, value: dict[str, Any]) -> str | None:
@@ -259,12 +262,22 @@ class CodexReader:
             given = item.get("input") if "input" in item else item.get("action") or item.get("query")
         call = string(item.get("call_id")) or string(item.get("id")) or None
         self.builder.know_first(cwd=string(mapping(given).get("workdir")))
-        turn = self.builder.call(call, f"{space}.{name}" if space else name, given, at)
+        called = f"{space}.{name}" if space else name
+        script = commands_in(given) if kind == "custom_tool_call" and isinstance(given, str) and name == "exec" else []
+        if call is not None and len(script) > 1:
+            # A script that runs several commands is as many calls, so that each has its own result.
+            for place, command in enumerate(script):
+                self.builder.call(f"{call}:{place}", called, None, at, command=command)
+            self._split[call] = len(script)
+            if len(self._split) > 500:
+                self._split.pop(next(iter(self._split)))
+            return
+        turn = self.builder.call(call, called, given, at, command=script[0] if script else None)
         if call is None:
             return
         if name == "write_stdin":
             self._stdin[call] = str(mapping(given).get("session_id"))
-        if kind == "custom_tool_call" and isinstance(given, str) and tools.command_of(name, given):
+        if script:
             self._scripts.append(call)
         self._call_turns[call] = turn
         if len(self._call_turns) > 500:
@@ -275,7 +288,13 @@ class CodexReader:
     def _output(self, item: dict[str, Any], at: datetime | None) -> None:
         call = string(item.get("call_id")) or string(item.get("id")) or None
         raw = item.get("output", item.get("result", item.get("tools")))
+        if call in self._split:
+            for place, (part, ended_with) in enumerate(results_of(raw, self._split.pop(call))):
+                self.builder.answer(f"{call}:{place}", part, at, status=ended_with)
+            return
         text, status, session = plain_output(raw)
+        if call in self._scripts and status is None and isinstance(raw, list):
+            [(text, status)] = results_of(raw, 1)
         ended = self._ends.pop(call or "", {})
         if status is None:
             status = ended.get("status")
@@ -397,6 +416,7 @@ class CodexReader:
             "running": list(self._running.items()),
             "stdin": list(self._stdin.items()),
             "scripts": self._scripts,
+            "split": list(self._split.items()),
             "turns": list(self._call_turns.items()),
         }
 
@@ -417,6 +437,7 @@ class CodexReader:
         self._running = dict(state["running"])
         self._stdin = dict(state["stdin"])
         self._scripts = list(state["scripts"])
+        self._split = dict(state["split"])
         self._call_turns = dict(state["turns"])
 
 

@@ -96,8 +96,7 @@ def command_of(tool: str, arguments: Any) -> str | None:
         return None
     if isinstance(arguments, str):
         # A script that calls the shell, as code-writing agents send it.
-        found = [_unquoted(each) for each in _SCRIPTED.findall(arguments)]
-        return "\n".join(found) if found else None
+        return "\n".join(scripted_commands(arguments)) or None
     for key in ("command", "cmd", "commands", "script", "code"):
         value = given.get(key)
         if isinstance(value, str) and value.strip():
@@ -117,7 +116,13 @@ def _joined(words: list[str]) -> str | None:
     return shlex.join(words) if words else None
 
 
-def _unquoted(literal: str) -> str:
+def scripted_commands(script: str) -> list[str]:
+    """The shell commands that a script hands over as literals."""
+    return [unquoted(each) for each in _SCRIPTED.findall(script)]
+
+
+def unquoted(literal: str) -> str:
+    """What a literal of JavaScript says."""
     inner = literal[1:-1]
     if literal[0] == '"':
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Bullet, Extract, Group, GroupTask, Guidance, Outcome, Source, Support, Task, Written
 from byheart.domain.values import dataclass, field, replace
+from byheart.handbook.lessons import lesson_of
 from byheart.handbook.phrases import keywords, one_line, said, short_id, signal_of
 from byheart.handbook.raw import cite_of, parsed_raw, stamp
 from byheart.learning.consolidate.wishes import Mention, Wish, habits, manners, merged, repeated, requests
@@ -307,6 +308,10 @@ def _failures(families: Sequence[Family], number_of: dict[tuple[str, int], int])
     for family in families:
         for one in family.told:
             for line in one.task.failures:
+                lesson = lesson_of(line.text)
+                if lesson is not None and not lesson.is_solved and not lesson.is_last:
+                    # It counts for how often an error is met; by itself it helps nobody.
+                    continue
                 key = re.sub(r"[\d\W_]+", " ", line.text.casefold())[:160]
                 found.setdefault(key, []).append((line.text, number_of[one.key], _place(one, line.turns).cite))
     for places in found.values():

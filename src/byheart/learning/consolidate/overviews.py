@@ -8,11 +8,10 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
-from byheart.domain.values import dataclass, field
+from byheart.handbook.lessons import lesson_line
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
-from byheart.sessions.facts.commands import only_looks
-from byheart.sessions.facts.errors import is_wrapper, signature_of
+from byheart.learning.earning import Trouble, earned, troubles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +23,8 @@ RECENT_DAYS = 3
 _COMMAND = re.compile(
     r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
 )
-_FIXED = re.compile(
-    r"^`(?P<command>[^`]+)` (?:failed with|still failed at the end:) `(?P<error>[^`]+)` -> (?P<fix>.+)$"
-)
+# Where in the code a checker points to.
+_WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
     "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
@@ -36,7 +34,7 @@ _FINDING = "agent's finding: "
 _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
-_MOST_TROUBLES, _STUCK, _NAMES, _AGAIN = 24, 3, 4, 4
+_MOST_TROUBLES, _MOST_STUCK, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 4, 3, 4, 4
 # So many words say what a command does.
 _SAYING = 2
 
@@ -177,131 +175,29 @@ def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
     return lines
 
 
-@dataclass(slots=True, kw_only=True)
-class _Trouble:
-    """An error by its signature: who met it, and the ways that got over it, the newest first."""
-
-    met: set[str] = field(default_factory=set)
-    ways: list[str] = field(default_factory=list)
-    newest: float = 0.0
-    line: str = ""
-    error: str = ""
-
-
-# Where a line points into a file, or tells of a test: that is work in progress, not how things are here.
-_IN_PROGRESS = re.compile(
-    r"\.\w{1,5}[:(]\d+|^(?:\(fail\)|FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|expect\(|assert", re.IGNORECASE
-)
-# A test that found something wrong says so about the code as it was that day, however often that happens.
-_TESTED = re.compile(r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]", re.IGNORECASE)
-# What was run again and passed: files were changed in between, by something that nobody saw, or there was no fault in it.
-_AGAIN_ALONE = "when it was run again"
-_CUT = "…"
-
-
-def _is_about_here(way: str) -> bool:
-    """Whether a failure of a single session says how things are in this project or on this machine: one other call got over it, and
-    what failed was no piece of code."""
-    found = _FIXED.match(way)
-    if (
-        found is None
-        or "changing " in found["fix"]
-        or "worked around" in found["fix"]
-        or _IN_PROGRESS.search(found["error"])
-    ):
-        return False
-    # A call that is too long to be told whole is one of its kind.
-    return (
-        found["fix"].count("`") <= 4
-        and "run again" not in found["fix"]
-        and _CUT not in found["command"]
-        and not only_looks(found["command"])
-    )
-
-
-def _is_of_the_day(error: str) -> bool:
-    return is_wrapper(error) or bool(_TESTED.search(error) or _IN_PROGRESS.search(error))
-
-
-def _is_lesson(way: str) -> bool:
-    """Whether an error that came back, and what got over it, says something to the next session."""
-    found = _FIXED.match(way)
-    if found is None or _TESTED.search(found["error"]) or is_wrapper(found["error"]):
-        return False
-    return "worked around" not in found["fix"] and not (
-        _AGAIN_ALONE in found["fix"] and _IN_PROGRESS.search(found["error"])
-    )
-
-
-def _lessons(trouble: _Trouble) -> list[str]:
-    """The ways over a trouble that say something. What only passed when it was tried again does where that is so every time; what was run
-    before code was right again may have had nothing to do with it, unless it was run more than once."""
-    ran = Counter(_ran(way) for way in trouble.ways)
-    return [
-        way
-        for way in trouble.ways
-        if _is_lesson(way)
-        and (_AGAIN_ALONE not in way or len(trouble.met) >= _STUCK)
-        and (not _is_code(way) or not _ran(way) or ran[_ran(way)] > 1)
-    ]
-
-
-def _ran(way: str) -> str:
-    """What was run to get over an error, where no file was changed for it."""
-    found = re.search(r"-> running (.+?) -> ", way)
-    return found[1] if found else ""
-
-
-def _is_code(way: str) -> bool:
-    found = _FIXED.match(way)
-    return found is not None and bool(_IN_PROGRESS.search(found["error"]))
-
-
-def _cure(way: str) -> str:
-    """What got over an error, for telling whether two errors of one failure say the same."""
-    found = _FIXED.match(way)
-    return f"{found['command']} -> {found['fix']}" if found else way
-
-
 def _troubles(made: Blocks) -> list[str]:
-    """Errors that sessions met and got over: those that most sessions met, then the newest. What one session alone met is told where
-    another call got over it: that says how things are here, while a change of files is done and in the repository since."""
-    known: dict[str, _Trouble] = {}
-    for each, extract in made.extracts:
-        for line in (line for task in extract.tasks for line in task.failures):
-            found = _FIXED.match(line.text)
-            if found is None:
-                continue
-            trouble = known.setdefault(signature_of(found["error"]), _Trouble())
-            trouble.met.add(each.thread.id)
-            trouble.newest = max(trouble.newest, each.thread.updated.timestamp())
-            if "unsolved" in found["fix"]:
-                trouble.line, trouble.error = f"`{found['command']}` failed with `{found['error']}`", found["error"]
-            else:
-                trouble.ways.append(line.text)
-    ranked = sorted(known.values(), key=lambda each: (-len(each.met), -each.newest, each.ways))
-    for trouble in ranked:
-        trouble.ways = _lessons(trouble)
-    often = [each for each in ranked if each.ways and len(each.met) > 1]
-    stuck = [
-        each
-        for each in ranked
-        if each.line and not each.ways and not _is_of_the_day(each.error) and len(each.met) >= _STUCK
+    """Errors that sessions met and got over, what is worth most first; what none got over, and rules that checks keep reporting."""
+    found = earned(troubles(made.extracts))
+    told = [
+        f"{_met(trouble)}, and none got over it: {one_line(lesson_line(trouble.stuck).partition(' -> ')[0], 300)}"
+        for trouble in found.stuck[:_MOST_STUCK]
+        if trouble.stuck
     ]
-    once = [each for each in ranked if len(each.met) == 1 and each.ways and _is_about_here(each.ways[0])]
-    told = [f"Met in {len(each.met)} sessions, and none got over it: {one_line(each.line, 300)}" for each in stuck[:2]]
-    cures: set[str] = set()
-    for trouble in [*often, *once]:
-        # The way that needs no file changed, if there is one: the shortest, so the surest.
-        best = min(
-            trouble.ways, key=lambda way: (_AGAIN_ALONE in way, "changing " in way, "worked around" in way, len(way))
-        )
-        if _cure(best) in cures or len(told) >= _MOST_TROUBLES:
-            continue
-        cures.add(_cure(best))
-        times = f"Met in {len(trouble.met)} sessions" if len(trouble.met) > 1 else "Met once"
-        told.append(f"{times}: {one_line(best, 240)}")
-    return told
+    told += [f"{_met(trouble)}: {one_line(lesson_line(lesson), 300)}" for trouble, lesson in found.lessons]
+    rules = [
+        f"{_met(trouble)}, reported by `{trouble.ways[-1][1].command}`: {_bare(trouble.ways[-1][1].error)}"
+        for trouble in found.rules[:_MOST_RULES]
+    ]
+    return [*told[: _MOST_TROUBLES - len(rules)], *rules]
+
+
+def _met(trouble: Trouble) -> str:
+    return f"Met in {trouble.sessions} sessions" if trouble.sessions > 1 else "Met once"
+
+
+def _bare(error: str) -> str:
+    """What a checker reports, without where."""
+    return one_line(f"`{_WHERE.sub('', error).strip()}`", 200)
 
 
 def _returning(made: Blocks) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Pitfall, Skill
 from byheart.domain.values import dataclass
+from byheart.handbook.lessons import lesson_line, lesson_of
 from byheart.handbook.phrases import one_line
 from byheart.learning.extract.knowledge import PROCEDURE
 from byheart.sessions.facts import commands as lines_of
@@ -33,9 +34,6 @@ _CHECKING = ("test", "lint", "types", "build", "format", "install")
 _KEEPING = re.compile(r"\bgit (?:-C \S+ )?(?:add|commit|status|stash|diff|log|checkout|switch|restore|fetch|pull)\b")
 _WORKED = re.compile(
     r"^`(?P<command>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?:runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
-)
-_FIXED = re.compile(
-    r"^`(?P<command>[^`]+)` failed with `(?P<error>[^`]+)` -> (?P<did>(?:(?!worked around).)*?)(?: -> )?`(?P<proof>[^`]+)` passed$"
 )
 # A script is run as it stands, so it holds nothing that could change or send anything.
 _UNSAFE = re.compile(
@@ -93,16 +91,17 @@ class _Pitfalls:
         self._known: dict[str, tuple[str, Pitfall, set[str]]] = {}
 
     def note(self, text: str, thread: str) -> None:
-        found = _FIXED.match(text)
-        if found is None:
+        lesson = lesson_of(text)
+        if lesson is None or not lesson.is_solved or not lesson.passed or lesson.is_workaround:
             return
-        key = re.sub(r"[\d\W_]+", " ", found["error"].casefold())[:60]
+        key = re.sub(r"[\d\W_]+", " ", lesson.error.casefold())[:60]
+        did = lesson_line(lesson).split(" -> ")[1:-1]
         fix = Pitfall(
-            symptom=f"`{found['command']}` says `{one_line(found['error'], 140)}`",
+            symptom=f"`{lesson.command}` says `{one_line(lesson.error, 140)}`",
             cause=f"met in session {thread[:13]}",
-            fix=one_line(f"{found['did']}, then `{found['proof']}`" if found["did"] else f"`{found['proof']}`", 240),
+            fix=one_line(f"{did[0]}, then `{lesson.proof}`" if did else f"`{lesson.proof}`", 240),
         )
-        self._known.setdefault(key, (lines_of.stem_of(found["command"]), fix, set()))[2].add(thread)
+        self._known.setdefault(key, (lines_of.stem_of(lesson.command), fix, set()))[2].add(thread)
 
     def of(self, stems: Sequence[str]) -> tuple[Pitfall, ...]:
         """Those of these commands, the commonest first; where there is none, what to do then."""

@@ -8,12 +8,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Bullet
+from byheart.handbook.lessons import Lesson, lesson_line
 from byheart.handbook.phrases import one_line, shortened
 from byheart.language import lasting
 from byheart.language.sentences import is_document, sentences
 from byheart.learning.extract.signals import default_of
 from byheart.learning.extract.tasks import is_chore
 from byheart.sessions.facts import commands as lines_of
+from byheart.sessions.facts import errors
 from byheart.sessions.facts.files import is_common
 from byheart.text.similarity import content_words
 
@@ -68,7 +70,7 @@ _TRIMMED = re.compile(r"\s*(?:\d?>&\d|\d?>\s?(?:/dev/null|\$null)|&>/dev/null)")
 _TAGGED = re.compile(r"</?\w+>")
 # How much an agent's sentence has to tell to be kept as a finding, and to be told in a summary.
 _TELLING, _WORTH_SAYING, _MOST_TOLD = 1.8, 0.9, 14
-_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES = 6, 4, 12, 6, 10
+_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES, _MOST_UNSOLVED = 6, 4, 12, 6, 10, 8
 # How an agent tells what it found out: a cause, a constraint, how something works. What it is about to do is no finding.
 _CAUSE = re.compile(
     r"\b(?:root cause|because|caused by|due to|turns out|the (?:issue|problem|bug|error|failure|reason|culprit|fix|trick) (?:is|was|here)|which means|that'?s why|blocked by|so that|otherwise|only (?:works|applies|runs|when)|"
@@ -366,20 +368,18 @@ def _is_narrower(fix: FixFact) -> bool:
 
 
 def _fixed(fix: FixFact) -> Bullet:
-    did = []
-    if fix.edited:
-        did.append("changing " + ", ".join(f"`{path}`" for path in fix.edited[-3:]))
-    ran = dict.fromkeys(_step(each, fix.failed_command) for each in fix.commands[-2:])
-    if ran:
-        did.append("running " + ", ".join(f"`{each}`" for each in ran))
     failed, proof = _short(fix.failed_command), _short(fix.proof)
-    if did and did[-1] == f"running `{proof}`":
-        did.pop()
-    ended = f"`{proof}` {'passed' if fix.passed else 'went past it'}"
-    ended = f"worked around, not solved: {ended}" if _BYPASS.search(" ".join((*fix.commands, fix.proof))) else ended
-    steps = [" and ".join(did), ended] if did else [f"{ended} when it was run again" if failed == proof else ended]
-    text = " -> ".join([f"`{failed}` failed with `{one_line(fix.error, 200)}`", *steps])
-    return Bullet(text, (fix.failed_at, fix.fixed_at))
+    ran = tuple(dict.fromkeys(_step(each, fix.failed_command) for each in fix.commands[-2:]))
+    lesson = Lesson(
+        command=failed,
+        error=fix.error,
+        changed=fix.edited[-3:],
+        ran=() if ran == (proof,) else ran,
+        proof=proof,
+        passed=fix.passed,
+        is_workaround=bool(_BYPASS.search(" ".join((*fix.commands, fix.proof)))),
+    )
+    return Bullet(lesson_line(lesson), (fix.failed_at, fix.fixed_at))
 
 
 def _short(command: str) -> str:
@@ -405,14 +405,26 @@ def _open(found: Evidence) -> list[Bullet]:
     for each in found.ran:
         if each.kind in ("test", "build", "lint", "types", "commit", "install"):
             last[each.kind] = each
-    return [
-        Bullet(
-            f"`{one_line(each.form, 120)}` still failed at the end: `{one_line(each.errors[0], 200)}` -> unsolved",
-            (each.number,),
-        )
-        for each in last.values()
-        if each.ok is False and each.errors and each.number not in fixed
+    ended = [each for each in last.values() if each.ok is False and each.errors and each.number not in fixed]
+    told = [
+        Bullet(lesson_line(Lesson(command=_short(each.command), error=each.errors[0], is_last=True)), (each.number,))
+        for each in ended
     ]
+    return [*told, *_unsolved(found, {each.number for each in ended})]
+
+
+def _unsolved(found: Evidence, told: set[int]) -> list[Bullet]:
+    """What was met and not got over on the way, each error once: in how many sessions that happens is what tells."""
+    solved = {fix.signature for fix in found.fixes}
+    first: dict[str, Ran] = {}
+    for each in found.ran:
+        if each.ok is False and each.errors and each.number not in told:
+            first.setdefault(errors.signature_of(each.errors[0]), each)
+    return [
+        Bullet(lesson_line(Lesson(command=_short(each.command), error=each.errors[0])), (each.number,))
+        for signature, each in first.items()
+        if signature not in solved and "`" not in each.errors[0]
+    ][:_MOST_UNSOLVED]
 
 
 def references(found: Evidence) -> list[Bullet]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from byheart.domain.sessions import Session, Turn
 
 # Which learner made an extract: another name, and sessions are learnt from anew.
-LEARNER = "offline-3"
+LEARNER = "offline-4"
 _CODE = re.compile(r"`([^`\n]{2,50})`|\b([a-z]+[A-Z]\w{2,40}|[A-Z][a-z]+[A-Z]\w{2,40}|\w{2,30}_\w{2,30}|[A-Z]{3,12}\b)")
 _CONTEXT = re.compile(
     r"^#+\s*(?:Context|Goal|Problem|Background|Overview|Summary)\s*\n+(.+?)(?:\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL

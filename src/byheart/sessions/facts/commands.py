@@ -91,8 +91,13 @@ _PACKAGE = re.compile(
     r"^(ok|FAIL)[ \t]{1,12}[^\s]{1,300}[ \t]{1,12}(?:[\d.]{1,12}s|\(cached\)|\[[a-z ]{1,40}\])", re.MULTILINE
 )
 _BAD_END = re.compile(
-    r"^(?:Traceback \(most recent call last\)|\w[\w.]{0,80}(?:Error|Exception): |fatal: |panic: |error: |(?:/\S+/)?(?:ba|z|da)?sh: .{1,200}: (?:command not found|No such file))",
+    r"^(?:Traceback \(most recent call last\)|\w[\w.]{0,80}(?:Error|Exception): |fatal: |panic: |(?:\S{1,60} )?(?:error|Error|ERROR): |.{1,200}\(HTTP [45]\d\d\)$)",
     re.MULTILINE,
+)
+# What a shell says that could not run what it was told, with its own name and a line in front.
+_SHELL_SAYS = re.compile(
+    r"^(?:/\S{1,80}/)?\(?\w{2,20}\)?: ?(?:line )?(?:\d{1,5}: ?)?(?:.{1,200}: )?(?:command not found|not found|no matches found|no such file or directory|permission denied|parse error)\b",
+    re.MULTILINE | re.IGNORECASE,
 )
 _FAILURES = re.compile(
     r"\b(?!0+\b)\d+ (?:failed|fail(?:ing|ures?|s)?|errors?)\b|\bfail(?:ed)?:? (?!0+\b)\d+|^FAIL\b|Failed!|test result: FAILED|, [1-9]\d* FAIL",
@@ -240,17 +245,19 @@ def judged(command: str, ok: bool | None, output: str) -> bool | None:
             return True
         if kind in ("test", "lint", "types", "build", "format", "install"):
             return False if _TROUBLE.search(output) else True if _FINE.search(output) else None
-        return (
-            False if ends_badly(output) else None if program_of(command) and not only_looks(form_of(command)) else True
-        )
-    if ok is None and output and ends_badly(output):
+        looks = only_looks(form_of(command))
+        if ends_badly(output, is_text=looks):
+            return False
+        return None if program_of(command) and not looks else True
+    if ok is None and output and ends_badly(output, is_text=only_looks(form_of(command))):
         return False
     return ok
 
 
-def ends_badly(output: str) -> bool:
-    """Whether an output without a status shows by itself that the call failed."""
-    return bool(_BAD_END.search(output[-1_500:]))
+def ends_badly(output: str, *, is_text: bool = False) -> bool:
+    """Whether an output without a status shows by itself that the call failed. What a file says about errors is no sign of one."""
+    ends = output[-1_500:]
+    return bool(_SHELL_SAYS.search(ends[-400:]) or (not is_text and _BAD_END.search(ends)))
 
 
 @lru_cache(maxsize=8)
