@@ -272,6 +272,11 @@ class _Said:
         folders = ("", *folders_in(text))
         found = []
         for path in files_in(text):
+            if "." not in os.path.basename(path) and not os.path.lexists(
+                os.path.join(self._folder, path.split("/")[0])
+            ):
+                # Branches and repositories are named like folders.
+                continue
             there = [f"{folder}/{path}".lstrip("/") for folder in folders]
             found.append(next((each for each in there if os.path.lexists(os.path.join(self._folder, each))), path))
         return tuple(found)

@@ -1,4 +1,4 @@
-"""What a lesson is worth: in how many of the project's own sessions it was met, and met again after one of them had got over it.
+"""What a lesson is worth: in how many of the project's own sessions it was met, and which way over it they share.
 
 Sessions are counted, not calls, and newer ones count for more. Everything follows from the extracts alone, so that learning step by
 step comes to what learning at once comes to."""
@@ -9,9 +9,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from byheart.domain.values import dataclass, field
+from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.lessons import Lesson, lesson_of
-from byheart.sessions.facts.commands import kind_of, only_looks
+from byheart.learning.extract.knowledge import PROCEDURE
+from byheart.sessions.facts.commands import kind_of, only_looks, program_of, stem_of
+from byheart.sessions.facts.differences import BEHIND, INSTEAD, WITH, Change, changes, is_file, is_named
 from byheart.sessions.facts.errors import is_wrapper, signature_of
 
 if TYPE_CHECKING:
@@ -23,15 +25,25 @@ if TYPE_CHECKING:
 HALF_LIFE = 20
 # Meetings that make a habit of what a single one may do by chance: trying again, being stuck, breaking the same rule.
 OFTEN = 3
+# A program that so large a part of the sessions uses is known to whoever uses it: what fails once is a slip.
+_EVERYDAY, _FEW_SESSIONS = 0.3, 5
 # Where a line points into a file, or tells of a test: that is work in progress, not how things are here.
 _IN_PROGRESS = re.compile(
-    r"\.\w{1,5}[:(]\d+|^(?:\(fail\)|FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|expect\(|assert", re.IGNORECASE
+    r"\.\w{1,5}[:(]\d+|^(?:FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|\(fail\)|expect\(|assert", re.IGNORECASE
 )
 # A test that found something wrong says so about the code as it was that day, however often that happens.
-_TESTED = re.compile(r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]", re.IGNORECASE)
+_TESTED = re.compile(
+    r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]|\(fail\)|^(?:test )?\S+ \.\.\. FAILED",
+    re.IGNORECASE,
+)
+_CHECKS = ("lint", "format")
+# A shell that could not go where it was told.
+_ELSEWHERE = re.compile(r"\bcd:(?:\d+:)? ")
 # The name of a rule that a checker goes by: a code, or words joined to a path.
 _RULE = re.compile(r"\b[A-Z]{1,6}\d{2,5}\b|\b(?:lint|clippy|assist)(?:/|::)[\w/-]+|\berror\[\w+\]")
 _CUT = "…"
+_NAMED = "what the error names"
+Cure = Change | str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,36 +60,61 @@ class Trouble:
     def sessions(self) -> int:
         return len(self.met)
 
-    @property
-    def needed(self) -> int:
-        """How many sessions met it after one had got over it: what telling it would have helped."""
-        first = min((place for place, _ in self.ways), default=len(self.met))
-        return sum(place > first for place in self.met)
-
     def worth(self, now: int) -> float:
         return float(sum(0.5 ** ((now - place) / HALF_LIFE) for place in self.met))
 
-    @property
-    def lesson(self) -> Lesson:
-        """The way that most sessions went; of those the one that changed least, and then the newest."""
-        often = Counter(_cure(way) for _, way in self.ways)
-        return max(
-            self.ways,
-            key=lambda each: (
-                not each[1].is_retry,
-                not each[1].is_workaround,
-                not each[1].changed,
-                often[_cure(each[1])],
-                -len(each[1].ran),
-                each[0],
-            ),
-        )[1]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Help:
+    """What gets over a trouble: one session's way as the example, and what most ways have in common: words that differ, or a command
+    that was run first. Neither where the same call passed when it was run again."""
+
+    trouble: Trouble
+    lesson: Lesson
+    shared: tuple[Change, ...] = ()
+    first: str = ""
+    also: str = ""
 
 
-def troubles(extracts: Iterable[tuple[Written, Extract]]) -> list[Trouble]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earned:
+    """What is told of troubles: what helps, what nobody got over, and rules of checkers that sessions keep breaking."""
+
+    help: tuple[Help, ...] = ()
+    stuck: tuple[Trouble, ...] = ()
+    rules: tuple[Trouble, ...] = ()
+
+
+def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
+    """What sessions should be told of the troubles that these had, what is worth most first. Those that one session alone met come last,
+    and only where what got over them says how things are in this project or on this machine."""
+    ordered = sorted(extracts, key=lambda each: (each[0].thread.updated, each[0].thread.id))
+    every = _troubles(ordered)
+    everyday = _everyday([extract for _, extract in ordered])
+    known = [found for trouble in every if (found := _help(trouble, everyday)) is not None]
+    told: dict[tuple[str, ...], Help] = {}
+    for each in sorted(known, key=lambda each: each.trouble.sessions == 1):
+        # Two errors of one failure say the same; which of them returns, nobody knows.
+        cure = (each.lesson.command, each.first or each.lesson.proof)
+        other = told.get(cure)
+        if other is None:
+            told[cure] = each
+        elif not other.also and set(other.trouble.met) & set(each.trouble.met):
+            told[cure] = replace(other, also=each.lesson.error)
+    helped = {each.trouble.signature for each in known}
+    rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN]
+    return Earned(
+        help=tuple(told.values()),
+        stuck=tuple(
+            each for each in rest if each.stuck and not each.ways and not _is_of_the_day(each.stuck.error)
+        ),
+        rules=tuple(each for each in rest if each.ways and _is_rule(each.ways[-1][1])),
+    )  # fmt: skip
+
+
+def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
     """What sessions met, what is worth most first."""
     known: dict[str, Trouble] = {}
-    ordered = sorted(extracts, key=lambda each: (each[0].thread.updated, each[0].thread.id))
     for place, (_, extract) in enumerate(ordered):
         for line in (line for task in extract.tasks for line in task.failures):
             lesson = lesson_of(line.text)
@@ -95,82 +132,109 @@ def troubles(extracts: Iterable[tuple[Written, Extract]]) -> list[Trouble]:
     return sorted(known.values(), key=lambda each: (-each.worth(now), -each.met[-1], each.signature))
 
 
-def _cure(lesson: Lesson) -> tuple[str, ...]:
-    """What got over an error, for telling whether two sessions did the same."""
-    return lesson.ran or (lesson.proof,) if not lesson.changed else ("changed",)
+def _everyday(extracts: Sequence[Extract]) -> frozenset[str]:
+    """The programs that many sessions use without trouble."""
+    used: Counter[str] = Counter()
+    for extract in extracts:
+        lines = (line.text for task in extract.tasks for line in task.knowledge if line.text.startswith(PROCEDURE))
+        used.update({program_of(form) for line in lines for form in re.findall(r"`([^`]+)`", line)})
+    least = max(_FEW_SESSIONS, _EVERYDAY * len(extracts))
+    return frozenset(program for program, sessions in used.items() if sessions >= least)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earned:
-    """What is told of troubles: lessons, what nobody got over, and rules of checkers that sessions keep breaking."""
-
-    lessons: tuple[tuple[Trouble, Lesson], ...] = ()
-    stuck: tuple[Trouble, ...] = ()
-    rules: tuple[Trouble, ...] = ()
-
-
-def earned(every: Sequence[Trouble]) -> Earned:
-    """The troubles that a session should be told of, by worth. Those that one session alone met come last, and only where what got over
-    them says how things are in this project or on this machine."""
-    known = [(trouble, lesson) for trouble in every if (lesson := _lesson(trouble)) is not None]
-    once: list[tuple[Trouble, Lesson]] = []
-    cures: set[tuple[str, ...]] = set()
-    for trouble, lesson in [each for each in known if each[0].sessions > 1] + [each for each in known if each[0].sessions == 1]:  # fmt: skip
-        # Two errors of one failure say the same.
-        if (cure := (lesson.command, *_cure(lesson))) not in cures:
-            cures.add(cure)
-            once.append((trouble, lesson))
-    told = {trouble.signature for trouble, _ in known}
-    rest = [trouble for trouble in every if trouble.signature not in told and trouble.sessions >= OFTEN]
-    return Earned(
-        lessons=tuple(once),
-        stuck=tuple(each for each in rest if each.stuck and not each.ways and not _is_of_the_day(each.stuck.error)),
-        rules=tuple(each for each in rest if each.ways and _RULE.search(each.ways[-1][1].error)),
-    )
+def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
+    """What gets over a trouble; None where nothing surely does."""
+    ways = [(place, way) for place, way in trouble.ways if _is_lesson(way)]
+    if trouble.sessions == 1:
+        return next((_helped(trouble, way, _cures(way)) for _, way in ways if _is_about_here(way, everyday)), None)
+    votes = Counter(cure for _, cure in {(place, _shape(cure, way)) for place, way in ways for cure in _cures(way)})
+    shared = [cure for cure, times in votes.items() if times > 1]
+    if shared:
+        most = max(votes[cure] for cure in shared)
+        best = {cure for cure in shared if votes[cure] == most}
+        fits = [(len(best & {_shape(cure, way) for cure in _cures(way)}), place, way) for place, way in ways]
+        _, _, way = max(fits, key=lambda each: each[:2])
+        return _helped(trouble, way, [cure for cure in _cures(way) if _shape(cure, way) in best])
+    # Every session went another way: the newest that shows what differed, where the error is none of the code.
+    for _, way in reversed(ways):
+        if _cures(way) and not _IN_PROGRESS.search(way.error) and not _is_long(way) and not _is_narrower(way):
+            return _helped(trouble, way, _cures(way))
+    again = [way for _, way in ways if way.is_retry]
+    return _helped(trouble, again[-1], ()) if len(again) >= OFTEN else None
 
 
-def _lesson(trouble: Trouble) -> Lesson | None:
-    """What a trouble teaches; None where it teaches nothing."""
-    ran = Counter(way.ran for _, way in trouble.ways)
-    ways = [
-        (place, way)
-        for place, way in trouble.ways
-        if _is_lesson(way)
-        and (not way.is_retry or trouble.sessions >= OFTEN)
-        # What was run before code was right again may have had nothing to do with it, unless it was run more than once.
-        and (not _IN_PROGRESS.search(way.error) or (not way.changed and (not way.ran or ran[way.ran] > 1)))
-    ]
-    if not ways:
-        return None
-    best = Trouble(signature=trouble.signature, met=trouble.met, ways=ways).lesson
-    return best if trouble.sessions > 1 or _is_about_here(best) else None
+def _cures(way: Lesson) -> list[Cure]:
+    """What may have got over it: the words that differ, and what was run first, by its shape. A change of files is in the repository
+    since, so it tells nobody anything."""
+    if way.changed:
+        return []
+    different: list[Cure] = list(changes(way.command, way.proof, way.error))
+    return different or [stem_of(each) for each in way.ran]
+
+
+def _shape(cure: Cure, way: Lesson) -> Cure:
+    """A cure as two sessions share it: which word an error names differs from one to the next."""
+    if isinstance(cure, Change) and cure.old and is_named(cure.old, way.error):
+        return Change(cure.how, _NAMED, "" if cure.how == INSTEAD else cure.new)
+    return cure
+
+
+def _helped(trouble: Trouble, way: Lesson, cures: Sequence[Cure]) -> Help:
+    different = tuple(cure for cure in cures if isinstance(cure, Change))
+    first = "" if different else next((ran for ran in reversed(way.ran) if stem_of(ran) in cures), "")
+    return Help(trouble=trouble, lesson=way, shared=different, first=first)
 
 
 def _is_lesson(way: Lesson) -> bool:
     """Whether an error that came back, and what got over it, says something to the next session."""
-    if _TESTED.search(way.error) or is_wrapper(way.error) or way.is_workaround:
+    if _TESTED.search(way.error) or is_wrapper(way.error) or way.is_workaround or _ELSEWHERE.search(way.error):
         return False
     return not (way.is_retry and _IN_PROGRESS.search(way.error))
 
 
-def _is_about_here(way: Lesson) -> bool:
-    """Whether a failure of a single session says how things are in this project or on this machine: one other call got over it, and
-    what failed was no piece of code. A call that is too long to be told whole is one of its kind."""
-    return (
-        not way.changed
-        and not way.is_retry
-        and len(way.ran) <= 1
-        and not _IN_PROGRESS.search(way.error)
-        and not way.command.endswith(_CUT)
-        and not only_looks(way.command)
-        and not (kind_of(way.command) == "test" and not way.ran and _is_narrower(way))
-    )
+def _is_about_here(way: Lesson, everyday: frozenset[str]) -> bool:
+    """Whether a failure of a single session says how things are in this project or on this machine: another spelling or one step before
+    it got over it, what failed was no piece of code, and the program is none that everybody here knows, unless the error itself names
+    the word that was wrong."""
+    cures = _cures(way)
+    if _IN_PROGRESS.search(way.error) or _is_long(way) or only_looks(way.command) or not cures or len(way.ran) > 1:
+        return False
+    if _is_narrower(way):
+        return False
+    different = [cure for cure in cures if isinstance(cure, Change)]
+    if any(cure.how == INSTEAD and _is_slip(cure) for cure in different):
+        return False
+    if any(cure.how in (BEHIND, INSTEAD) for cure in different):
+        return True
+    return program_of(way.command) not in everyday and kind_of(way.command) != "commit"
 
 
 def _is_narrower(way: Lesson) -> bool:
-    """Whether what passed in the end tried something else than what had failed."""
-    failed, proof = set(way.command.split()), set(way.proof.split())
-    return bool(proof - failed) and bool(failed - proof) and len(failed & proof) * 2 < len(failed)
+    """Whether a test run only was given more to go by: it may have left out what failed."""
+    different = [cure for cure in _cures(way) if isinstance(cure, Change)]
+    return (
+        kind_of(way.command) == "test"
+        and bool(different)
+        and all(cure.how == WITH and cure.new.startswith("-") for cure in different)
+    )
+
+
+def _is_slip(change: Change) -> bool:
+    """Whether a command was only pointed at a file that is not there."""
+    return is_file(change.old) and is_file(change.new) and bool(re.search(r"\.\w{1,5}$", change.old))
+
+
+def _is_long(way: Lesson) -> bool:
+    """Whether a call is too long to be told whole: then it is one of its kind."""
+    return way.command.endswith(_CUT) or way.proof.endswith(_CUT)
+
+
+def _is_rule(way: Lesson) -> bool:
+    """Whether an error names a rule that a checker goes by; what a compiler says is about the code of the day."""
+    if is_wrapper(way.error) or _TESTED.search(way.error):
+        return False
+    kind = kind_of(way.command)
+    return kind in _CHECKS or (kind == "commit" and bool(_RULE.search(way.error)))
 
 
 def _is_of_the_day(error: str) -> bool:

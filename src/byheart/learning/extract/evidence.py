@@ -24,6 +24,7 @@ _CHANGED_TO = re.compile(
 _ONLY_CHANGED = re.compile(
     r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*\Z"
 )
+_MOST_HARMLESS = 40
 _EDITS = (How.EDIT, How.CREATE, How.DELETE)
 
 
@@ -87,8 +88,20 @@ def gathered(turns: Sequence[Turn], cwd: str, shell: str | None = "", *, keeps_f
             found.interrupted.append(turn)
         elif turn.speaker is Speaker.ASSISTANT and turn.side is None and turn.text.strip():
             found.spoken.append(turn)
-    found.fixes = errors.pairs_of(steps)
+    harmless = _harmless(found)
+    found.fixes = [fix for fix in errors.pairs_of(steps) if fix.signature not in harmless]
     return found
+
+
+def _harmless(found: Evidence) -> set[str]:
+    """What test runs that passed print as well: no error, whatever it is called."""
+    return {
+        errors.signature_of(line)
+        for turn in found.turns
+        if turn.command is not None and turn.output and lines_of.kind_of(turn.command) == "test"
+        and lines_of.judged(turn.command, lines_of.ended_well(turn.exit, turn.failed), turn.output)
+        for line in errors.errors_in(turn.output, most=_MOST_HARMLESS)
+    }  # fmt: skip
 
 
 def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:

@@ -16,6 +16,7 @@ from byheart.learning.extract.signals import default_of
 from byheart.learning.extract.tasks import is_chore
 from byheart.sessions.facts import commands as lines_of
 from byheart.sessions.facts import errors
+from byheart.sessions.facts.differences import counterpart, steps_in, to_blame
 from byheart.sessions.facts.files import is_common
 from byheart.text.similarity import content_words
 
@@ -368,18 +369,42 @@ def _is_narrower(fix: FixFact) -> bool:
 
 
 def _fixed(fix: FixFact) -> Bullet:
-    failed, proof = _short(fix.failed_command), _short(fix.proof)
-    ran = tuple(dict.fromkeys(_step(each, fix.failed_command) for each in fix.commands[-2:]))
+    """A failure with what got over it, each told by the single command that it is about."""
+    step = to_blame(fix.failed_command, fix.error)
+    worked = counterpart(step, fix.proof)
     lesson = Lesson(
-        command=failed,
+        command=_short(step),
         error=fix.error,
         changed=fix.edited[-3:],
-        ran=() if ran == (proof,) else ran,
-        proof=proof,
+        ran=tuple(_between(fix, step, worked))[-2:],
+        proof=_short(worked),
         passed=fix.passed,
         is_workaround=bool(_BYPASS.search(" ".join((*fix.commands, fix.proof)))),
     )
     return Bullet(lesson_line(lesson), (fix.failed_at, fix.fixed_at))
+
+
+def _between(fix: FixFact, step: str, worked: str) -> dict[str, None]:
+    """What was run before it worked, step by step, in order; where it only ran elsewhere, with where."""
+    known = {step, worked}
+    # What was already a part of the line that failed is no new step, whatever it was pointed at.
+    same = {_acts(each) for each in steps_in(fix.failed_command)} - {_acts(step)}
+    ran: dict[str, None] = {}
+    for command in (*(each for each in fix.commands if each != fix.proof), fix.proof):
+        for each in steps_in(command):
+            if each == worked and command == fix.proof:
+                break
+            is_own = lines_of.kind_of(step) == "commit" and lines_of.program_of(each) == lines_of.program_of(step)
+            if each not in known and _acts(each) not in same and not is_own and not lines_of.only_looks(each):
+                ran[_short(each)] = None
+    if lines_of.form_of(fix.proof) == lines_of.form_of(fix.failed_command) and fix.proof in fix.commands:
+        ran[_step(fix.proof, fix.failed_command)] = None
+    return ran
+
+
+def _acts(step: str) -> tuple[str, ...]:
+    """A program with what it is told to do."""
+    return (lines_of.program_of(step), *[word for word in step.split() if word.isalpha()][:2])
 
 
 def _short(command: str) -> str:
@@ -407,7 +432,7 @@ def _open(found: Evidence) -> list[Bullet]:
             last[each.kind] = each
     ended = [each for each in last.values() if each.ok is False and each.errors and each.number not in fixed]
     told = [
-        Bullet(lesson_line(Lesson(command=_short(each.command), error=each.errors[0], is_last=True)), (each.number,))
+        Bullet(lesson_line(Lesson(command=_blamed(each), error=each.errors[0], is_last=True)), (each.number,))
         for each in ended
     ]
     return [*told, *_unsolved(found, {each.number for each in ended})]
@@ -421,10 +446,14 @@ def _unsolved(found: Evidence, told: set[int]) -> list[Bullet]:
         if each.ok is False and each.errors and each.number not in told:
             first.setdefault(errors.signature_of(each.errors[0]), each)
     return [
-        Bullet(lesson_line(Lesson(command=_short(each.command), error=each.errors[0])), (each.number,))
+        Bullet(lesson_line(Lesson(command=_blamed(each), error=each.errors[0])), (each.number,))
         for signature, each in first.items()
         if signature not in solved and "`" not in each.errors[0]
     ][:_MOST_UNSOLVED]
+
+
+def _blamed(ran: Ran) -> str:
+    return _short(to_blame(ran.command, ran.errors[0]))
 
 
 def references(found: Evidence) -> list[Bullet]:

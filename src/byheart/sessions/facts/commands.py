@@ -29,12 +29,15 @@ _KINDS = (
         + r" test\S*|nx test|turbo (?:run )?test|just test|invoke test)",
     ),
     (
+        "types",
+        r"(?:mypy|pyright|basedpyright|tsc|ty check|" + _MANAGER + r" (?:type-?check|check[:-]?types?|types)\S*)(?!\S)",
+    ),
+    (
         "lint",
         r"(?:eslint|biome (?:check|lint|ci)|ruff(?: check)?(?! format)|flake8|pylint|golangci-lint|go vet|cargo clippy|shellcheck|stylelint|markdownlint\S*|rubocop|"
         + _MANAGER
         + r" (?:lint|check)\S*|make lint|ktlint|hadolint)(?!\S)",
     ),
-    ("types", r"(?:mypy|pyright|basedpyright|tsc|ty check|" + _MANAGER + r" type-?check\S*)(?!\S)"),
     (
         "format",
         r"(?:prettier|black|gofmt|goimports|rustfmt|cargo fmt|ruff format|biome format|"

@@ -18,6 +18,7 @@ from byheart.sessions.facts.commands import (
     parts_of,
     program_of,
 )
+from byheart.sessions.facts.differences import is_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -292,7 +293,8 @@ def _is_proof(failed: Step, later: Step, signature: str) -> bool:
     if any(each == signature for each, _ in later.errors):
         return False
     if later.ok:
-        return _is_comparable(failed, later)
+        said = next((text for each, text in failed.errors if each == signature), "")
+        return _is_comparable(failed, later) and not is_elsewhere(failed.command, later.command, said)
     # With a filter behind it, the old line may only have been left away.
     shown = not is_filtered(later.command)
     return later.ok is False and bool(later.errors) and shown and _is_same_call(failed.form, later.form)
