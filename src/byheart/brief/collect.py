@@ -44,7 +44,7 @@ _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+(?:, #\d+)*)(?P<times>,
 _TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
 _DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
 _FROM_REPOSITORY = 12
-_LONG, _TOPIC_LENGTH, _TASKS_LENGTH, _TOPICS = 320, 360, 180, 2
+_LONG, _TOPIC_LENGTH, _TASKS_LENGTH = 320, 360, 180
 _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
 
@@ -138,6 +138,8 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
         address = f"memory://root#{handle(topic_label(line) if title == INDEX else line)}"
         if title == PREFERENCES:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
+        elif title == TIPS and line.startswith("Related skill: skills/verify-"):
+            tips.left_out.append((_tip(line), address, "its commands are told by themselves"))
         elif title == TIPS and not line.startswith(_SEARCH):
             tips.lines.append(BriefLine(text=_tip(line), address=address, why=_why_tip(line)))
         elif title == INDEX and is_forgotten(topic_label(line)):
@@ -147,12 +149,7 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
             # Every block of a project begins with its name, which whoever reads this knows.
             label = topic["label"].removeprefix(f"{own_files.name} - ")
             told = BriefLine(text=_topic(label, topic["words"], details), address=address, why="a block of MEMORY.md, the newest first")  # fmt: skip
-            if details.get("learnings", _NOTHING_MORE) == _NOTHING_MORE:
-                index.left_out.append((told.text, address, "nothing was learnt there that its tasks do not say"))
-            elif len(index.lines) < _TOPICS:
-                index.lines.append(told)
-            else:
-                index.left_out.append((told.text, address, f"only the newest {_TOPICS} blocks are told"))
+            index.left_out.append((told.text, address, "blocks are found by searching; few sessions need one"))
     return found
 
 
@@ -192,6 +189,8 @@ def wish(line: str) -> str:
         last = shortened(habit["last"], 140)
         return f'when {habit["situation"]}, the user often asks for "{habit["what"]}" ({habit["times"]} sessions; last: "{last}")'
     if asked := _ASKED.match(core):
+        if asked["default"].startswith("expect this request"):
+            return f'often asked here ({asked["times"]} sessions): "{shortened(asked["quote"], 120)}"'
         return f'when {asked["situation"]}: {asked["default"].removesuffix(" (inferred)")} (asked for in {asked["times"]} sessions: "{shortened(asked["quote"], 80)}")'
     parts = signal_of(core)
     if parts is None:

@@ -71,6 +71,16 @@ _ORDER = deferred(
     rf"(?:^|[,;:(]\s*|\b(?:and|but|so|then|please|you (?:should|must|need to|have to|are to)|make sure (?:to|you|that you)|be sure to|i want you to|i expect you to)\s+){_FILLER}(?:always|never|do(?:n'?t| not) ever)\s+{_VERB}\b",
     re.IGNORECASE,
 )
+# What a program has to do is said of the program.
+_OF_A_PROGRAM = deferred(
+    r"(?<!you )(?<!we )\b(?:must|should|shall|needs? to|has to|have to)\b[^.;:!?\n]*\b(?:and|but|so|then)\s+(?:always|never)\b",
+    re.IGNORECASE,
+)
+# What the file that agents are given is to say, or says already, for an occasion that comes again.
+_RULED = deferred(
+    r"\b(?:AGENTS|CLAUDE|GEMINI|CONVENTIONS|CONTRIBUTING|copilot-instructions)\.md\b.*\b(?:when(?:ever)?|before|after|every|each|always|never)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _HABIT = deferred(
     rf"\b(?:we|i)\s+(?:always|never|usually|typically|generally|only ever)\s+(?:{_VERB}|want|expect|need)\b",
     re.IGNORECASE,
@@ -180,7 +190,8 @@ def _for(text: str) -> tuple[float, list[str]]:
     shapes: Sequence[tuple[float, str, bool]] = (
         (1.3, "says that it is to be remembered", bool(_REMEMBER.search(text))),
         (1.2, "says that it holds from now on", bool(_STANDING.search(text))),
-        (1.1, "an order for every time", bool(_ORDER.search(text))),
+        (1.1, "an order for every time", bool(_ORDER.search(text)) and not _OF_A_PROGRAM.search(text)),
+        (1.3, "a rule for the file that agents are given", bool(_RULED.search(text))),
         (1.1, "must hold for all of a kind", bool(_MUST.search(text) or _INVARIANT.search(text))),
         (1.1, "not without being asked", bool(_UNLESS.search(text))),
         (1.1, "a convention", bool(_CONVENTION.search(text))),
@@ -207,9 +218,9 @@ def _for(text: str) -> tuple[float, list[str]]:
 
 
 def _against(text: str, *, asks: bool, in_document: bool) -> list[tuple[float, str]]:
-    says_so = bool(_STANDING.search(text) or _REMEMBER.search(text))
+    says_so = bool(_STANDING.search(text) or _REMEMBER.search(text) or _RULED.search(text))
     found: list[tuple[float, str]] = []
-    if asks:
+    if asks and not _RULED.search(text):
         found.append((0.5 if says_so else 1.0, "asks"))
     if _BORROWED.search(text):
         found.append((1.0, "somebody else's words"))

@@ -282,7 +282,7 @@ def consolidated(
 ) -> Handbook:
     """The handbook of these extracts. It depends on nothing else, so that doing it again changes nothing."""
     made = blocks(every, is_forgotten, uses, maybe or {})
-    every_skill = skills([(each.thread.id, extract) for each, extract in made.extracts], project)
+    every_skill = skills([(each.thread.id, extract) for each, extract in made.extracts], project, made.wishes)
     found = [skill for skill in every_skill if not is_forgotten(f"skill {skill.name}: {skill.description}")]
     groups = tuple(_pointing(group, found) for group in made.groups)
     told = overview(replace(made, groups=groups), found, project, notes)

@@ -36,11 +36,9 @@ _TESTED = re.compile(
     r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]|\(fail\)|^(?:test )?\S+ \.\.\. FAILED",
     re.IGNORECASE,
 )
-_CHECKS = ("lint", "format")
+_CHECKS = ("lint", "format", "commit")
 # A shell that could not go where it was told.
 _ELSEWHERE = re.compile(r"\bcd:(?:\d+:)? ")
-# The name of a rule that a checker goes by: a code, or words joined to a path.
-_RULE = re.compile(r"\b[A-Z]{1,6}\d{2,5}\b|\b(?:lint|clippy|assist)(?:/|::)[\w/-]+|\berror\[\w+\]")
 _CUT = "…"
 _NAMED = "what the error names"
 Cure = Change | str
@@ -155,12 +153,14 @@ def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
         fits = [(len(best & {_shape(cure, way) for cure in _cures(way)}), place, way) for place, way in ways]
         _, _, way = max(fits, key=lambda each: each[:2])
         return _helped(trouble, way, [cure for cure in _cures(way) if _shape(cure, way) in best])
+    again = [(place, way) for place, way in ways if way.is_retry]
+    if len({place for place, _ in again}) > 1 and 2 * len(again) >= len(ways):
+        return _helped(trouble, again[-1][1], ())
     # Every session went another way: the newest that shows what differed, where the error is none of the code.
     for _, way in reversed(ways):
         if _cures(way) and not _IN_PROGRESS.search(way.error) and not _is_long(way) and not _is_narrower(way):
             return _helped(trouble, way, _cures(way))
-    again = [way for _, way in ways if way.is_retry]
-    return _helped(trouble, again[-1], ()) if len(again) >= OFTEN else None
+    return None
 
 
 def _cures(way: Lesson) -> list[Cure]:
@@ -230,11 +230,8 @@ def _is_long(way: Lesson) -> bool:
 
 
 def _is_rule(way: Lesson) -> bool:
-    """Whether an error names a rule that a checker goes by; what a compiler says is about the code of the day."""
-    if is_wrapper(way.error) or _TESTED.search(way.error):
-        return False
-    kind = kind_of(way.command)
-    return kind in _CHECKS or (kind == "commit" and bool(_RULE.search(way.error)))
+    """Whether an error is what a checker reports, or what stops commits; what a compiler says is about the code of the day."""
+    return kind_of(way.command) in _CHECKS and not is_wrapper(way.error) and not _TESTED.search(way.error)
 
 
 def _is_of_the_day(error: str) -> bool:

@@ -12,8 +12,9 @@ from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.lessons import lesson_of
 from byheart.handbook.phrases import keywords, one_line, said, short_id, signal_of
 from byheart.handbook.raw import cite_of, parsed_raw, stamp
-from byheart.learning.consolidate.wishes import Mention, Wish, habits, manners, merged, repeated, requests
-from byheart.learning.extract.knowledge import MANNER, PROCEDURE
+from byheart.learning.consolidate.returning import habits, manners, requests
+from byheart.learning.consolidate.wishes import Mention, Wish, merged, repeated
+from byheart.learning.extract.knowledge import ASKED, ASKED_LATER, MANNER, PROCEDURE
 from byheart.learning.extract.tasks import telling_words
 from byheart.text.similarity import content_words
 
@@ -29,7 +30,6 @@ _COMMAND = re.compile(
 )
 _CHANGED = "the changes for this are in "
 _WHY = "why it was done: "
-_ASKED = "when it was done, the user asked: "
 _QUOTED = re.compile(r"`([^`\n]{3,80})`")
 _NAME = re.compile(r"[\w./@:#-]{3,40}\Z")
 _SHOWN_TASKS, _SHOWN_FILES, _SHOWN_COMMANDS, _SHOWN_CITES = 4, 8, 8, 2
@@ -279,7 +279,7 @@ def _knowledge(families: Sequence[Family], number_of: dict[tuple[str, int], int]
     for family in families:
         for one in family.told:
             for line in one.task.knowledge:
-                if line.text.startswith((_WHY, _ASKED, MANNER, PROCEDURE)):
+                if line.text.startswith((_WHY, ASKED, ASKED_LATER, MANNER, PROCEDURE)):
                     continue
                 place = (line.text, number_of[one.key], _place(one, line.turns).cite)
                 found = _COMMAND.match(line.text)

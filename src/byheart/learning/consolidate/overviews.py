@@ -11,6 +11,7 @@ from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill,
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
 from byheart.learning.earning import earned
+from byheart.learning.extract.knowledge import SET_UP
 from byheart.sessions.facts.differences import INSTEAD, WITH, WITHOUT
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 # Days with memory that count as recent.
 RECENT_DAYS = 3
 _COMMAND = re.compile(
-    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies) here \(worked "
+    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked "
 )
 # Where in the code a checker points to.
 _WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
@@ -39,6 +40,8 @@ _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
 _MOST_TROUBLES, _MOST_STUCK, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 4, 3, 4, 4
+# In so few sessions once is as good as often; a command that so many of them run is one of the project's.
+_FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
 # So many words say what a command does.
 _SAYING = 2
 
@@ -112,15 +115,19 @@ def _commands(made: Blocks) -> dict[str, str]:
                 own = (found["form"], found["folder"] or "")
                 seen.setdefault(found["what"], {}).setdefault(own, set()).add(each.thread.id)
     best: dict[str, str] = {}
+    least = 1 if len(made.extracts) <= _FEW else 2
     for what in _PURPOSES:
         if what in seen:
-            form, folder = _used_most(seen[what])
+            form, folder, sessions = _used_most(seen[what])
+            if sessions < least:
+                # What one of many sessions ran is no way of doing things here.
+                continue
             best[f"`{form}` in `{folder}`" if folder else f"`{form}`"] = what
     return best
 
 
-def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str]:
-    """Of all forms of commands for one purpose, with their folders, the one to tell."""
+def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str, int]:
+    """Of all forms of commands for one purpose, with their folders, the one to tell, and how many sessions used it."""
     families: dict[tuple[str, str], dict[str, set[str]]] = {}
     for (form, folder), threads in forms.items():
         families.setdefault((_told_to_do(form), folder), {})[form] = threads
@@ -132,8 +139,21 @@ def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str]:
     top = max(family, key=lambda form: (len(family[form]), -len(form), form))
     shared = _shared_start(list(family))
     if len(family[top]) * 2 > sessions or len(shared.split()) < _SAYING:
-        return top, folder
-    return shared, folder
+        return top, folder, sessions
+    return shared, folder, sessions
+
+
+def _others(made: Blocks, known: Sequence[str]) -> list[str]:
+    """Commands without a purpose of a name that many sessions run, as one line; none where there are none."""
+    used: dict[str, set[str]] = {}
+    for each, extract in made.extracts:
+        for line in (line for task in extract.tasks for line in task.knowledge):
+            if (found := _COMMAND.match(line.text)) and found["what"] == "is used":
+                used.setdefault(found["form"], set()).add(each.thread.id)
+    least = max(_STUCK, _OFTEN_USED * len(made.extracts))
+    often = sorted((-len(threads), form) for form, threads in used.items() if len(threads) >= least)
+    told = [f"`{form}` ({-times} sessions)" for times, form in often if not any(f"`{form}`" in line for line in known)]
+    return [f"Also run here: {', '.join(told[:_MOST_USED])}"] if told else []
 
 
 def _told_to_do(form: str) -> str:
@@ -169,6 +189,8 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[str]:
 
 def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
     lines = [f"{_SPOKEN[what]}: {command}" for command, what in _commands(made).items()]
+    lines += _others(made, lines)
+    lines += _set_up(made)
     lines += [f"Related skill: skills/{skill.name}/SKILL.md: {one_line(skill.description, 160)}" for skill in skills]
     lines += _troubles(made)
     lines += _returning(made)
@@ -177,6 +199,18 @@ def _tips(made: Blocks, skills: Sequence[Skill]) -> list[str]:
             f"Search {MEMORY} for a file, a command or an error first; each block names the sessions it rests on."
         )
     return lines
+
+
+def _set_up(made: Blocks) -> list[str]:
+    """What people told of machines and networks, the newest first, each once."""
+    told = {
+        line.text: None
+        for _, extract in sorted(made.extracts, key=lambda each: each[0].thread.updated, reverse=True)
+        for task in extract.tasks
+        for line in task.knowledge
+        if line.text.startswith(SET_UP)
+    }
+    return [f"The user said: {text.removeprefix(SET_UP)}" for text in list(told)[:_MOST_SET_UP]]
 
 
 def _troubles(made: Blocks) -> list[str]:

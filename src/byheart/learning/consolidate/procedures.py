@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from byheart.domain.handbook import Extract
+    from byheart.learning.consolidate.wishes import Wish
 
 # Checks make a skill when two of them worked in so many sessions; other commands when so many in a row did.
 CHECKS, SESSIONS, STEPS = 2, 3, 3
 # Of these steps so many belong to the procedure itself.
 OWN_STEPS = 2
+_TOLD_BY = 2
 _MOST, _LONGEST = 6, 64
 _PROVES = {
     "test": "the tests pass", "lint": "the linter has nothing to say", "types": "the types check", "build": "it builds",
@@ -57,8 +59,9 @@ class Course:
     forms: tuple[str, ...]
 
 
-def skills(extracts: Sequence[tuple[str, Extract]], project: str) -> list[Skill]:
-    """The procedures of a project: how a change is checked, and what else was done alike in several sessions."""
+def skills(extracts: Sequence[tuple[str, Extract]], project: str, wishes: Sequence[Wish] = ()) -> list[Skill]:
+    """The procedures of a project: how a change is checked, and what else was done alike in several sessions. What people asked for in
+    those sessions names them."""
     pitfalls = _Pitfalls()
     worked: dict[tuple[str, str], set[str]] = {}
     courses: list[Course] = []
@@ -75,7 +78,10 @@ def skills(extracts: Sequence[tuple[str, Extract]], project: str) -> list[Skill]
                     courses.append(_course(thread, task.name, line.text))
     checks = _checks(worked)
     made = [_checking(checks, worked, pitfalls, project)] if len(checks) >= CHECKS else []
-    return [*made, *_sequences(courses, pitfalls, project, made)]
+    asked = [
+        (wish.quote, {place.thread for place in wish.places}) for wish in wishes if wish.is_inferred and wish.quote
+    ]
+    return [*made, *_sequences(courses, pitfalls, project, made, asked)]
 
 
 def _course(thread: str, task: str, line: str) -> Course:
@@ -163,7 +169,13 @@ def _checking(
     )
 
 
-def _sequences(courses: Sequence[Course], pitfalls: _Pitfalls, project: str, known: Sequence[Skill]) -> Iterator[Skill]:
+def _sequences(
+    courses: Sequence[Course],
+    pitfalls: _Pitfalls,
+    project: str,
+    known: Sequence[Skill],
+    asked: Sequence[tuple[str, set[str]]],
+) -> Iterator[Skill]:
     """Rows of commands that several sessions went through in the same order, the longest and commonest first."""
     support: dict[tuple[str, ...], set[str]] = {}
     shared = {row for row in _shared(courses) if sum(not _is_usual(stem) for stem in row) >= OWN_STEPS}
@@ -178,8 +190,13 @@ def _sequences(courses: Sequence[Course], pitfalls: _Pitfalls, project: str, kno
     for row in ranked:
         if any(len(set(row) & set(other)) * 2 >= min(len(row), len(other)) for other in kept):
             continue
+        own = [course for course in courses if _is_within(row, course.stems)]
+        about = _asked_for(own, asked) or _about(own, project)
+        if not about:
+            # Nobody would look for a procedure that is only named by its commands.
+            continue
         kept.append(row)
-        skill = _procedure(row, [course for course in courses if _is_within(row, course.stems)], pitfalls, project)
+        skill = _procedure(row, own, about, pitfalls, project)
         if skill.name not in names:
             names.add(skill.name)
             yield skill
@@ -228,7 +245,7 @@ def _is_within(row: Sequence[str], stems: Sequence[str]) -> bool:
     return all(stem in rest for stem in row)
 
 
-def _procedure(row: Sequence[str], courses: Sequence[Course], pitfalls: _Pitfalls, project: str) -> Skill:
+def _procedure(row: Sequence[str], courses: Sequence[Course], about: str, pitfalls: _Pitfalls, project: str) -> Skill:
     threads = sorted({course.thread for course in courses})
     spelled = {
         stem: Counter(
@@ -241,15 +258,12 @@ def _procedure(row: Sequence[str], courses: Sequence[Course], pitfalls: _Pitfall
         form, times = spelled[stem].most_common(1)[0]
         alike = len(spelled[stem]) == 1 or times > 1
         steps.append(f"Run `{form}`." if alike else f"Run `{stem}`, as in `{form}`.")
-    about = _about(courses)
     named = [form for stem in row for form, _ in spelled[stem].most_common(1)]
     last = named[-1]
     effects = any(_EFFECTS.search(stem) for stem in row)
     return Skill(
-        name=_name(
-            about or " ".join(lines_of.program_of(stem) + " " + " ".join(stem.split()[1:2]) for stem in row[:3])
-        ),
-        description=f"{(about or 'A procedure that repeats').capitalize()} in {project}: {', '.join(f'`{form[:40]}`' for form in named[:4])}. Use when the user asks for what these sessions did: {one_line(courses[-1].task, 80)}.",
+        name=_name(about),
+        description=f"{about.capitalize()} in {project}: {', '.join(f'`{form[:40]}`' for form in named[:4])}. Use when the user asks for what these sessions did: {one_line(courses[-1].task, 80)}.",
         triggers=tuple(dict.fromkeys(f'a request such as "{one_line(course.task, 90)}"' for course in courses[-3:])),
         non_goals=("work in other projects, where these commands may mean something else",),
         inputs=(
@@ -269,18 +283,28 @@ def _procedure(row: Sequence[str], courses: Sequence[Course], pitfalls: _Pitfall
     )
 
 
-def _about(courses: Sequence[Course]) -> str:
-    """The words that most of these tasks were asked for with."""
+def _asked_for(courses: Sequence[Course], asked: Sequence[tuple[str, set[str]]]) -> str:
+    """The request that most of these sessions have in common, in the person's words; none where few do."""
+    threads = {course.thread for course in courses}
+    found = [(len(threads & own), -len(own), quote) for quote, own in asked if len(threads & own) * 2 > len(threads)]
+    # Which version or number it was changes.
+    plain = re.sub(r"\S*\d\S*", " ", max(found)[2]) if found else ""
+    return one_line(plain, 60).casefold().strip(" .,:;!?")
+
+
+def _about(courses: Sequence[Course], project: str) -> str:
+    """The words that most of these tasks were asked for with; none where they are not two, besides the project's own name."""
+    own = set(content_words(project))
     counts = Counter(
         word
         for course in courses
         for word in dict.fromkeys(content_words(course.task))
-        if word.isalpha() and len(word) > 3
+        if word.isalpha() and len(word) > 3 and word not in own
     )
     common = [word for word, times in counts.most_common(4) if times * 2 > len(courses)]
     first = courses[-1].task.casefold().split()
     spelled = [next((own.strip(".,:;!?") for own in first if own.startswith(word[:5])), word) for word in common]
-    return " ".join(spelled[:3])
+    return " ".join(spelled[:3]) if len(spelled) >= _TOLD_BY else ""
 
 
 def _name(text: str) -> str:

@@ -1,5 +1,4 @@
-"""What a task showed that the next one can use: commands that worked, where things are, what was decided and found out, and
-what went wrong and helped."""
+"""What a task showed that the next one can use: commands that worked, where things are, what was decided, found out and asked for."""
 
 from __future__ import annotations
 
@@ -8,24 +7,25 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Bullet
-from byheart.handbook.lessons import Lesson, lesson_line
 from byheart.handbook.phrases import one_line, shortened
 from byheart.language import lasting
 from byheart.language.sentences import is_document, sentences
-from byheart.learning.extract.signals import default_of
+from byheart.learning.extract.failures import correction
 from byheart.learning.extract.tasks import is_chore
 from byheart.sessions.facts import commands as lines_of
-from byheart.sessions.facts import errors
-from byheart.sessions.facts.differences import counterpart, steps_in, to_blame
+from byheart.sessions.facts.differences import is_file, steps_in
 from byheart.sessions.facts.files import is_common
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.domain.sessions import FixFact, Turn
+    from byheart.domain.sessions import Turn
     from byheart.learning.extract.evidence import Evidence, Ran
 
+# How a request is told that somebody made, and one that was made after there had been work.
+ASKED, ASKED_LATER = "the user asked: ", "when it was done, the user asked: "
+SET_UP = "set-up, as the user told it: "
 MANNER = "how the user wanted it done: "
 _MANNER = re.compile(
     r"\b(?:delegat\w+ (?:\w+ ){0,4}?to|us(?:e|ing)|with|via|through|spawn|have)\s+(?:the |a |an |our |my )?([A-Za-z@/][\w@.+#/-]*(?:\s\d+(?:\.\d+)*\b)?)",
@@ -50,28 +50,24 @@ _EXPLAINS = re.compile(
     r"\b(?:because|root cause|caused? (?:by|is|was)|due to|turns out|only (?:when|if|works|applies)|requires?|must|never|ignores?|silently|cannot|can'?t|does(?:n'?t| not)|don'?t|isn'?t|aren'?t|without|unless|otherwise|instead of|leftover|overrides?|falls back|lives? in|defined in|stored in|comes from|by design|no longer)\b",
     re.IGNORECASE,
 )
-_SPOKEN = 800
 # A request that is short enough to be said again in nearly the same words.
 _FEWEST, _MOST_WORDS, _REQUEST, _MOST_REQUESTS = 2, 12, 110, 6
-_PASTED = re.compile(r"^#|https?://|^\s*[-*] .*\n\s*[-*] ", re.MULTILINE)
-_FINE = re.compile(
-    r"\b(?:works?(?: now| fine| well| perfectly)?|not an issue|doesn'?t (?:really )?matter|that'?s fine|is fine|no problem|perfect|great|thanks?|looks good)\b",
-    re.IGNORECASE,
+# An address in a network, or a host with its port.
+_HOSTS = re.compile(r"\b(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.)|\b[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}\b")
+_MOST_SET_UP = 3
+# An install command that adds something is about that.
+_ADDS = re.compile(r"\s(?:add|install|i|get)\s+(?:-\S+\s+)*(?!-|\.|/)\S")
+# A program and a word or two of what it is to do; what every project has is left out.
+_PLAIN_CALL = re.compile(
+    r"(?!git |gh |cd |rm |kill|mkdir |touch |chmod |sudo |open |source |curl |node |python)(?:\./)?[a-z][\w./-]*(?: (?:run )?[a-z][\w:-]*){1,2}"
 )
-_WANTS = re.compile(
-    r"^\W*(?:(?:no|nope|wait|stop|please|actually|and|but|so|ok)[,.! ]+)*(?:use|run|make|keep|leave|put|move|add|remove|delete|change|revert|undo|do|don'?t|do not|only|just|never|always|show|hide|rename|fix|try|check|look|read|write|commit|push|create|start|stop|go|rebuild|review|test|fold|split)\b|"
-    r"\b(?:should(?:n'?t)?|must(?:n'?t)?|needs? to|have to|want|instead|rather|not|never|don'?t|didn'?t|wrong|still)\b",
-    re.IGNORECASE,
-)
-_BYPASS = re.compile(
-    r"--no-verify|--force\b|(?:^|\s)-f(?:\s|$)|--skip|\|\| *true|\bgit stash\b|\brm -rf\b|HUSKY=0|--legacy-peer-deps|--no-check|-DskipTests"
-)
+_MOST_OTHERS = 3
 _JOINED = re.compile(r"\s*(?:&&|\|\||;|\|(?!\|))\s*")
 _TRIMMED = re.compile(r"\s*(?:\d?>&\d|\d?>\s?(?:/dev/null|\$null)|&>/dev/null)")
 _TAGGED = re.compile(r"</?\w+>")
 # How much an agent's sentence has to tell to be kept as a finding, and to be told in a summary.
 _TELLING, _WORTH_SAYING, _MOST_TOLD = 1.8, 0.9, 14
-_MOST_FILES, _MOST_FINDINGS, _MOST_FIXES, _MOST_DECISIONS, _MOST_REFERENCES, _MOST_UNSOLVED = 6, 4, 12, 6, 10, 8
+_MOST_FILES, _MOST_FINDINGS, _MOST_DECISIONS, _MOST_REFERENCES = 6, 4, 6, 10
 # How an agent tells what it found out: a cause, a constraint, how something works. What it is about to do is no finding.
 _CAUSE = re.compile(
     r"\b(?:root cause|because|caused by|due to|turns out|the (?:issue|problem|bug|error|failure|reason|culprit|fix|trick) (?:is|was|here)|which means|that'?s why|blocked by|so that|otherwise|only (?:works|applies|runs|when)|"
@@ -98,10 +94,24 @@ _LINKS = re.compile(r"https?://[^\s)>\]\"'`]{8,200}")
 
 def knowledge(found: Evidence, *, plan: str = "") -> list[Bullet]:
     """Facts and procedures, those that were proved first."""
-    lines = [*_decisions(found), *_commands(found), *_procedure(found), *_places(found)]
+    lines = [*_set_up(found), *_decisions(found), *_commands(found), *_procedure(found), *_places(found)]
     lines += _findings(found.spoken)
     closing = [*_manners(found), *_closing(found)]
     return [*lines, *closing, *([Bullet(plan)] if plan else [])]
+
+
+def _set_up(found: Evidence) -> list[Bullet]:
+    """What a person told of the machine or the network, and a command that worked then used: it can be found nowhere else."""
+    lines = []
+    for turn in found.prompts:
+        if is_document(turn.text):
+            continue
+        for sentence in sentences(turn.text):
+            used = [each for each in found.ran if each.number > turn.number and each.ok is not False]
+            if any(name in each.command for name in _HOSTS.findall(sentence) for each in used):
+                quote = shortened(one_line(sentence), 200).replace('"', "'")
+                lines.append(Bullet(f'{SET_UP}"{quote}"', (turn.number,)))
+    return lines[:_MOST_SET_UP]
 
 
 def _commands(found: Evidence) -> list[Bullet]:
@@ -114,9 +124,10 @@ def _commands(found: Evidence) -> list[Bullet]:
             and each.folder is not None
             and len(each.form) <= 160
             and "<<" not in each.form
+            and not (each.kind == "install" and _ADDS.search(each.form))
         ):
             best.setdefault(each.kind or "", []).append(each)
-    lines = []
+    lines = _others(found)
     for kind, runs in best.items():
         for own, times in Counter((_alone(each.form, kind), each.folder) for each in runs).most_common(2):
             form, folder = own
@@ -158,11 +169,34 @@ def _core(form: str) -> str:
 
 
 def _alone(form: str, kind: str) -> str:
-    """Of a line that does several things, the part that it is known for."""
+    """Of a line that does several things, the part that it is known for, without the files that it was pointed at."""
     if not _JOINED.search(form):
-        return form
+        return form if kind == "test" else _untargeted(form)
     parts = [_TRIMMED.sub("", part).strip() for part in _JOINED.split(form)]
     return next((part for part in parts if lines_of.kind_of(part) == kind), form)
+
+
+def _untargeted(form: str) -> str:
+    """A command without the files at its end."""
+    words = form.split()
+    while len(words) > 2 and is_file(words[-1]) and not words[-1].startswith("./...") and not words[-2].startswith("-"):
+        words.pop()
+    return " ".join(words)
+
+
+def _others(found: Evidence) -> list[Bullet]:
+    """Commands of a few plain words that no purpose is known of: whether they matter here shows in how many sessions run them."""
+    runs: dict[str, list[Ran]] = {}
+    for each in found.ran:
+        for step in steps_in(each.command) if each.ok is not None and each.folder is not None else ():
+            is_plain = _PLAIN_CALL.fullmatch(step) and lines_of.kind_of(step) is None
+            if is_plain and not lines_of.only_looks(step) and not lines_of.only_looks(step.partition(" ")[2]):
+                runs.setdefault(step, []).append(each)
+    often = sorted(runs.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_OTHERS]
+    return [
+        Bullet(f"`{form}` is used here (worked {sum(bool(each.ok) for each in own)} of {len(own)})", (own[-1].number,))
+        for form, own in often
+    ]
 
 
 def _places(found: Evidence) -> list[Bullet]:
@@ -260,62 +294,25 @@ def _manners(found: Evidence) -> list[Bullet]:
 
 
 def _closing(found: Evidence) -> list[Bullet]:
-    """What the user had done on the way and at the end, in their words: what returns in many sessions can be done unasked. Whatever it
-    is: in how many sessions it returns is what tells."""
+    """What the user asked for in few words, at the beginning, on the way and at the end. Whatever it is: in how many sessions it returns is
+    what tells; what returns can be done unasked."""
     lines = []
-    for turn in found.later:
-        words = len(content_words(turn.text))
-        is_request = _FEWEST <= words <= _MOST_WORDS and len(turn.text) < _REQUEST and "\n" not in turn.text.strip()
-        if is_chore(turn.text) or (is_request and not _correction(turn.text)):
-            lines.append(Bullet(f'when it was done, the user asked: "{one_line(turn.text, 120)}"', (turn.number,)))
+    later = {turn.number for turn in found.later}
+    for turn in found.prompts:
+        told = len(content_words(turn.text))
+        is_request = _FEWEST <= told <= _MOST_WORDS and len(turn.text) < _REQUEST and "\n" not in turn.text.strip()
+        is_later = turn.number in later
+        if (
+            is_request
+            and not is_later
+            and any(lasting.judged(each).is_possible or lasting.unsaid(each) for each in sentences(turn.text))
+        ):
+            # What is wanted from now on, or no longer, is told as that.
+            continue
+        if is_chore(turn.text) or (is_request and not correction(turn.text)):
+            asked = ASKED_LATER if is_later else ASKED
+            lines.append(Bullet(f'{asked}"{one_line(turn.text, 120)}"', (turn.number,)))
     return lines[-_MOST_REQUESTS:]
-
-
-def failures(found: Evidence) -> list[Bullet]:
-    """What went wrong: with what helped, with what the user said to it, or with nothing yet."""
-    lines = [_fixed(fix) for fix in _telling(found)]
-    for turn in found.later:
-        quote = _correction(turn.text)
-        if quote:
-            lines.append(Bullet(f'the user corrected: "{quote}" -> {default_of(quote)}', (turn.number,)))
-    lines = [*lines[: _MOST_FIXES + 3], *_stopped(found)]
-    return [*lines, *_open(found)]
-
-
-def _correction(text: str) -> str:
-    """The sentence that corrects what was done; none where it is a lasting wish, which is told elsewhere, a question, praise, or
-    part of something pasted."""
-    if len(text) > _SPOKEN or is_document(text) or _PASTED.search(text):
-        return ""
-    every = list(sentences(text))
-    for place, sentence in enumerate(every):
-        if lasting.of_words(sentence, follows_work=True) != lasting.CORRECTION or sentence.rstrip().endswith("?"):
-            continue
-        if lasting.judged(sentence, is_correction=True).is_sure or _FINE.search(sentence):
-            return ""
-        # A short no means nothing without what follows it.
-        whole = sentence if len(content_words(sentence)) >= 4 else " ".join(every[place : place + 2])
-        if len(content_words(whole)) >= 4 and _WANTS.search(whole):
-            return one_line(whole, 220).replace('"', "'")
-    return ""
-
-
-def _stopped(found: Evidence) -> list[Bullet]:
-    """Where the user stopped the agent to tell it something else."""
-    lines = []
-    for turn in [*found.interrupted, *found.refused]:
-        after = next((each for each in found.prompts if each.number > turn.number), None)
-        if after is None or len(after.text) > _SPOKEN or _FINE.search(after.text) or _correction(after.text):
-            continue
-        said = next(
-            (each for each in sentences(after.text) if _WANTS.search(each) and len(content_words(each)) >= 4), ""
-        )
-        if said and not said.rstrip().endswith("?"):
-            quote = one_line(said, 200).replace('"', "'")
-            lines.append(
-                Bullet(f'the user stopped the agent: "{quote}" -> {default_of(quote)}', (turn.number, after.number))
-            )
-    return lines[:2]
 
 
 def _clumsy(found: Evidence) -> list[Bullet]:
@@ -336,124 +333,6 @@ def _clumsy(found: Evidence) -> list[Bullet]:
         )
         for (tool, reason), times in counts.most_common(2)
     ]
-
-
-def _telling(found: Evidence) -> list[FixFact]:
-    """What was got over, each error once: what another call got over before what a change of files did, and the shorter way before the
-    longer; in the order they happened. Whether an error is worth telling shows in how many sessions meet it, so few are left out."""
-    helped = [fix for fix in found.fixes if not _is_narrower(fix)]
-    once = {fix.signature: fix for fix in reversed(helped)}
-    # What went through when it was tried again comes last: one session alone proves nothing by it.
-    ways = sorted(
-        once.values(),
-        key=lambda fix: (
-            not fix.passed,
-            not (fix.commands or fix.edited),
-            bool(fix.edited),
-            len(fix.commands) + len(fix.edited),
-        ),
-    )
-    return sorted(ways[:_MOST_FIXES], key=lambda fix: fix.failed_at)
-
-
-def _is_narrower(fix: FixFact) -> bool:
-    """Whether what went through in the end tried less than what had failed: a single test file proves nothing about all."""
-    if lines_of.kind_of(fix.failed_command) is None:
-        return False
-    failed, proof = (set(lines_of.form_of(each).split()) for each in (fix.failed_command, fix.proof))
-    if any(word.startswith(folder) for folder in failed if folder.endswith("/") for word in proof - failed):
-        return True
-    return any("/" in word or "." in word for word in proof - failed) and not any(
-        "/" in word or "." in word for word in failed - proof
-    )
-
-
-def _fixed(fix: FixFact) -> Bullet:
-    """A failure with what got over it, each told by the single command that it is about."""
-    step = to_blame(fix.failed_command, fix.error)
-    worked = counterpart(step, fix.proof)
-    lesson = Lesson(
-        command=_short(step),
-        error=fix.error,
-        changed=fix.edited[-3:],
-        ran=tuple(_between(fix, step, worked))[-2:],
-        proof=_short(worked),
-        passed=fix.passed,
-        is_workaround=bool(_BYPASS.search(" ".join((*fix.commands, fix.proof)))),
-    )
-    return Bullet(lesson_line(lesson), (fix.failed_at, fix.fixed_at))
-
-
-def _between(fix: FixFact, step: str, worked: str) -> dict[str, None]:
-    """What was run before it worked, step by step, in order; where it only ran elsewhere, with where."""
-    known = {step, worked}
-    # What was already a part of the line that failed is no new step, whatever it was pointed at.
-    same = {_acts(each) for each in steps_in(fix.failed_command)} - {_acts(step)}
-    ran: dict[str, None] = {}
-    for command in (*(each for each in fix.commands if each != fix.proof), fix.proof):
-        for each in steps_in(command):
-            if each == worked and command == fix.proof:
-                break
-            is_own = lines_of.kind_of(step) == "commit" and lines_of.program_of(each) == lines_of.program_of(step)
-            if each not in known and _acts(each) not in same and not is_own and not lines_of.only_looks(each):
-                ran[_short(each)] = None
-    if lines_of.form_of(fix.proof) == lines_of.form_of(fix.failed_command) and fix.proof in fix.commands:
-        ran[_step(fix.proof, fix.failed_command)] = None
-    return ran
-
-
-def _acts(step: str) -> tuple[str, ...]:
-    """A program with what it is told to do."""
-    return (lines_of.program_of(step), *[word for word in step.split() if word.isalpha()][:2])
-
-
-def _short(command: str) -> str:
-    """A command as it is told: without the texts that were put into it."""
-    form = lines_of.form_of(command)
-    if "<<" in form:
-        form = form.split("<<", 1)[0].rstrip(" \"'$(cat")
-    return one_line(form, 110).replace("`", "'")
-
-
-def _step(command: str, failed: str) -> str:
-    """A command as a step of a fix; where it only ran elsewhere than the one that failed, with where."""
-    form = lines_of.form_of(command)
-    if form == lines_of.form_of(failed) and (before := lines_of.BEFORE.match(command.strip())):
-        return one_line(f"{before.group().rstrip(' &;')} && {form}", 120).replace("`", "'")
-    return _short(command)
-
-
-def _open(found: Evidence) -> list[Bullet]:
-    """What still failed when the task ended."""
-    fixed = {fix.failed_at for fix in found.fixes}
-    last: dict[str, Ran] = {}
-    for each in found.ran:
-        if each.kind in ("test", "build", "lint", "types", "commit", "install"):
-            last[each.kind] = each
-    ended = [each for each in last.values() if each.ok is False and each.errors and each.number not in fixed]
-    told = [
-        Bullet(lesson_line(Lesson(command=_blamed(each), error=each.errors[0], is_last=True)), (each.number,))
-        for each in ended
-    ]
-    return [*told, *_unsolved(found, {each.number for each in ended})]
-
-
-def _unsolved(found: Evidence, told: set[int]) -> list[Bullet]:
-    """What was met and not got over on the way, each error once: in how many sessions that happens is what tells."""
-    solved = {fix.signature for fix in found.fixes}
-    first: dict[str, Ran] = {}
-    for each in found.ran:
-        if each.ok is False and each.errors and each.number not in told:
-            first.setdefault(errors.signature_of(each.errors[0]), each)
-    return [
-        Bullet(lesson_line(Lesson(command=_blamed(each), error=each.errors[0])), (each.number,))
-        for signature, each in first.items()
-        if signature not in solved and "`" not in each.errors[0]
-    ][:_MOST_UNSOLVED]
-
-
-def _blamed(ran: Ran) -> str:
-    return _short(to_blame(ran.command, ran.errors[0]))
 
 
 def references(found: Evidence) -> list[Bullet]:

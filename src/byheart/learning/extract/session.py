@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import Extract, Outcome, Task
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import file_slug, keywords, one_line, shortened
-from byheart.learning.extract import knowledge
+from byheart.learning.extract import failures, knowledge
 from byheart.learning.extract.evidence import Evidence, gathered
 from byheart.learning.extract.signals import PossiblePreference, signals
 from byheart.learning.extract.tasks import is_vague, name_of, outcome_of, stretches, telling_words
@@ -98,7 +98,7 @@ def _task(found: Evidence, name: str, project: str, *, is_last: bool) -> tuple[T
         outcome=outcome,
         preferences=tuple(preferences),
         knowledge=tuple(knowledge.knowledge(found, plan=plan)),
-        failures=tuple(knowledge.failures(found)),
+        failures=tuple(failures.failures(found)),
         references=tuple(knowledge.references(found)),
         steps=tuple(knowledge.steps(found)),
         keywords=_keywords(found, name),
