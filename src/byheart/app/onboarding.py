@@ -8,6 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from byheart.app import briefs, connecting
+from byheart.app.gain import gain, sentence
 from byheart.app.open import open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.brief.collect import wish
@@ -31,6 +32,8 @@ else:
     own_memories = module("byheart.agents.own_memories")
     sessions = module("byheart.domain.sessions")
 
+# How many weeks back it is counted what memory would have spared.
+_WEEKS = 8
 _MOST_FOLDERS, _SHOWN, _OF_ONE = 60, 7, 3
 _CITE = re.compile(r"\s*\((?P<cite>[0-9A-Za-z_.-]{4,}#\d+[^()]*)\)\s*$")
 
@@ -54,6 +57,7 @@ class Begun:
     highlights: list[tuple[str, str, str]] = field(default_factory=list)
     brief: Brief | None = None
     brief_of: str = ""
+    gain: str = ""
     problems: list[str] = field(default_factory=list)
 
 
@@ -133,6 +137,11 @@ def begin(
         # Last, and all of them or none: who stops this midway has no agent half connected.
         _connect(opened, around, done)
     _briefed(around, done)
+    if learns:
+        opened = open_memory(around)
+        every = open_sessions(opened, around)
+        counted = gain(open_learning(opened, around, every), every, opened.home, _WEEKS, around.clock())
+        done.gain = sentence(counted)
     return done
 
 

@@ -13,7 +13,7 @@ from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.lessons import Lesson, lesson_of
 from byheart.learning.extract.knowledge import PROCEDURE
 from byheart.sessions.facts.commands import kind_of, only_looks, program_of, stem_of
-from byheart.sessions.facts.differences import BEHIND, INSTEAD, WITH, Change, changes, is_file, is_named
+from byheart.sessions.facts.differences import BEHIND, INSTEAD, WITH, WITHOUT, Change, changes, is_file, is_named
 from byheart.sessions.facts.errors import is_wrapper, signature_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ _CHECKS = ("lint", "format", "commit")
 # A shell that could not go where it was told.
 _ELSEWHERE = re.compile(r"\bcd:(?:\d+:)? ")
 _CUT = "…"
+# What tidies up finds nothing to tidy; that is no trouble.
+_TIDIES = frozenset("rm rmdir kill pkill killall unlink".split())
+_WORKED = re.compile(r"^`([^`]+)`.* \(worked [1-9]")
+# The same call, run elsewhere.
+_MOVED = re.compile(r"cd (?P<folder>\S+) && ")
 _NAMED = "what the error names"
 Cure = Change | str
 
@@ -51,6 +56,7 @@ class Trouble:
 
     signature: str
     met: list[int] = field(default_factory=list)
+    turns: dict[int, tuple[int, ...]] = field(default_factory=dict)
     ways: list[tuple[int, Lesson]] = field(default_factory=list)
     stuck: Lesson | None = None
 
@@ -83,12 +89,62 @@ class Earned:
     rules: tuple[Trouble, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """An error that a session met after an earlier one had got over it. `turns` are where it failed and, if so, where it was got over."""
+
+    thread: str
+    help: Help
+    turns: tuple[int, ...]
+
+
+def repeats(extracts: Iterable[tuple[Written, Extract]]) -> list[Repeat]:
+    """What the sessions of a project met again although an earlier one knew how to get over it, the oldest first."""
+    ordered = in_order(extracts)
+    everyday, _ = _used([extract for _, extract in ordered])
+    found: list[tuple[int, Repeat]] = []
+    for trouble in _troubles(ordered):
+        help_ = _help(trouble, everyday) if trouble.sessions > 1 else None
+        if help_ is None:
+            continue
+        first = min(place for place, _ in trouble.ways)
+        found += [
+            (place, Repeat(thread=ordered[place][0].thread.id, help=help_, turns=trouble.turns[place]))
+            for place in trouble.met
+            if place > first
+        ]
+    return [each for _, each in sorted(found, key=lambda each: each[0])]
+
+
+def in_order(extracts: Iterable[tuple[Written, Extract]]) -> list[tuple[Written, Extract]]:
+    """Extracts, the oldest session first."""
+    return sorted(extracts, key=lambda each: (each[0].thread.updated, each[0].thread.id))
+
+
+def advice(help_: Help) -> str:
+    """What gets over a trouble, as what to do."""
+    lesson = help_.lesson
+    if elsewhere := _MOVED.match(help_.first):
+        return f"works in `{elsewhere['folder']}`"
+    if help_.first:
+        return f"run `{help_.first}` first" if lesson.proof == lesson.command else f"run `{help_.first}`, then `{lesson.proof}`"  # fmt: skip
+    told = []
+    for how in (WITHOUT, WITH):
+        words = [change.old or change.new for change in help_.shared if change.how == how]
+        if words:
+            told.append(f"{how} {', '.join(f'`{word}`' for word in words)}")
+    told += [f"with `{change.new}` instead of `{change.old}`" for change in help_.shared if change.how == INSTEAD]
+    if not told and not help_.shared:
+        return "passes when it is run again" if lesson.is_retry else f"`{lesson.proof}` works"
+    return f"works {' and '.join(told)}: `{lesson.proof}`" if told else f"works as `{lesson.proof}`"
+
+
 def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     """What sessions should be told of the troubles that these had, what is worth most first. Those that one session alone met come last,
     and only where what got over them says how things are in this project or on this machine."""
-    ordered = sorted(extracts, key=lambda each: (each[0].thread.updated, each[0].thread.id))
+    ordered = in_order(extracts)
     every = _troubles(ordered)
-    everyday = _everyday([extract for _, extract in ordered])
+    everyday, worked = _used([extract for _, extract in ordered])
     known = [found for trouble in every if (found := _help(trouble, everyday)) is not None]
     told: dict[tuple[str, ...], Help] = {}
     for each in sorted(known, key=lambda each: each.trouble.sessions == 1):
@@ -104,7 +160,7 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     return Earned(
         help=tuple(told.values()),
         stuck=tuple(
-            each for each in rest if each.stuck and not each.ways and not _is_of_the_day(each.stuck.error)
+            each for each in rest if each.stuck and not each.ways and not (each.stuck.command in worked and kind_of(each.stuck.command) == "test") and not _is_of_the_day(each.stuck.error)
         ),
         rules=tuple(each for each in rest if each.ways and _is_rule(each.ways[-1][1])),
     )  # fmt: skip
@@ -116,12 +172,13 @@ def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
     for place, (_, extract) in enumerate(ordered):
         for line in (line for task in extract.tasks for line in task.failures):
             lesson = lesson_of(line.text)
-            if lesson is None:
+            if lesson is None or program_of(lesson.command) in _TIDIES:
                 continue
             signature = signature_of(lesson.error)
             trouble = known.setdefault(signature, Trouble(signature=signature))
             if trouble.met[-1:] != [place]:
                 trouble.met.append(place)
+                trouble.turns[place] = line.turns
             if lesson.is_solved:
                 trouble.ways.append((place, lesson))
             else:
@@ -130,19 +187,25 @@ def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
     return sorted(known.values(), key=lambda each: (-each.worth(now), -each.met[-1], each.signature))
 
 
-def _everyday(extracts: Sequence[Extract]) -> frozenset[str]:
-    """The programs that many sessions use without trouble."""
+def _used(extracts: Sequence[Extract]) -> tuple[frozenset[str], frozenset[str]]:
+    """The programs that many sessions use without trouble, and the commands that worked in any."""
     used: Counter[str] = Counter()
+    worked: set[str] = set()
     for extract in extracts:
-        lines = (line.text for task in extract.tasks for line in task.knowledge if line.text.startswith(PROCEDURE))
-        used.update({program_of(form) for line in lines for form in re.findall(r"`([^`]+)`", line)})
+        lines = [line.text for task in extract.tasks for line in task.knowledge]
+        forms = {form for line in lines if line.startswith(PROCEDURE) for form in re.findall(r"`([^`]+)`", line)}
+        worked |= forms | {found[1] for line in lines if (found := _WORKED.match(line))}
+        used.update({program_of(form) for form in forms})
     least = max(_FEW_SESSIONS, _EVERYDAY * len(extracts))
-    return frozenset(program for program, sessions in used.items() if sessions >= least)
+    return frozenset(program for program, sessions in used.items() if sessions >= least), frozenset(worked)
 
 
 def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
     """What gets over a trouble; None where nothing surely does."""
     ways = [(place, way) for place, way in trouble.ways if _is_lesson(way)]
+    if trouble.sessions < OFTEN:
+        # A look around that finds nothing is an answer, until that happens again and again.
+        ways = [(place, way) for place, way in ways if not only_looks(way.command)]
     if trouble.sessions == 1:
         return next((_helped(trouble, way, _cures(way)) for _, way in ways if _is_about_here(way, everyday)), None)
     votes = Counter(cure for _, cure in {(place, _shape(cure, way)) for place, way in ways for cure in _cures(way)})
@@ -154,7 +217,8 @@ def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
         _, _, way = max(fits, key=lambda each: each[:2])
         return _helped(trouble, way, [cure for cure in _cures(way) if _shape(cure, way) in best])
     again = [(place, way) for place, way in ways if way.is_retry]
-    if len({place for place, _ in again}) > 1 and 2 * len(again) >= len(ways):
+    least = OFTEN if again and kind_of(again[-1][1].command) == "test" else 2
+    if len({place for place, _ in again}) >= least and 2 * len(again) >= len(ways):
         return _helped(trouble, again[-1][1], ())
     # Every session went another way: the newest that shows what differed, where the error is none of the code.
     for _, way in reversed(ways):

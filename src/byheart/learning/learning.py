@@ -26,6 +26,7 @@ from byheart.text.deferred import module
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from byheart.domain.handbook import Written
     from byheart.domain.learning import Kept, LearningQueue, LearningSettings, Models
     from byheart.domain.records import Scope
     from byheart.domain.results import Finding, Receipt
@@ -307,6 +308,11 @@ class Learning:
         if self._context.files.size(own.root.own(publish.UNDER_WAY)) is not None:
             with self._context.files.locked(own.root):
                 publish.finish(own)
+
+    def taught(self) -> Iterator[tuple[HandbookFiles, list[Written]]]:
+        """What the sessions of each project taught."""
+        for project in self._known_projects():
+            yield self._handbook_files(project), [kept.written for kept in self._queue.extracts(project)]
 
     def stats(self, project: str | None = None) -> dict[str, object]:
         """What memory holds of a project, and what waits."""

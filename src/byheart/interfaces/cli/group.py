@@ -23,6 +23,7 @@ COMMANDS = {
     "brief": "show",
     "mcp": "connecting",
     "why": "show",
+    "gain": "show",
     "remember": "remember",
     "recall": "show",
     "forget": "remember",

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
-from byheart.learning.earning import earned
+from byheart.learning.earning import advice, earned
 from byheart.learning.extract.knowledge import SET_UP
-from byheart.sessions.facts.differences import INSTEAD, WITH, WITHOUT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.handbook.lessons import Lesson
     from byheart.learning.consolidate.wishes import Wish
-    from byheart.learning.earning import Help, Trouble
+    from byheart.learning.earning import Trouble
 
 # Days with memory that count as recent.
 RECENT_DAYS = 3
@@ -28,8 +27,6 @@ _COMMAND = re.compile(
 )
 # Where in the code a checker points to.
 _WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
-# The same call, run elsewhere.
-_MOVED = re.compile(r"cd (?P<folder>\S+) && ")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
     "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
@@ -221,7 +218,7 @@ def _troubles(made: Blocks) -> list[str]:
         for trouble in found.stuck[:_MOST_STUCK]
         if trouble.stuck
     ]
-    told += [f"{_met(each.trouble)}: {_failed(each.lesson, each.also)}; {_helps(each)}" for each in found.help]
+    told += [f"{_met(each.trouble)}: {_failed(each.lesson, each.also)}; {advice(each)}" for each in found.help]
     rules = [
         f"{_met(trouble)}, reported by `{trouble.ways[-1][1].command}`: {_bare(trouble.ways[-1][1].error)}"
         for trouble in found.rules[:_MOST_RULES]
@@ -236,29 +233,6 @@ def _met(trouble: Trouble) -> str:
 def _failed(lesson: Lesson, also: str = "") -> str:
     more = f" and `{one_line(also, 100)}`" if also else ""
     return f"`{lesson.command}` failed with `{one_line(lesson.error, 160)}`{more}"
-
-
-def _helps(each: Help) -> str:
-    """What gets over a trouble, as what to do."""
-    lesson = each.lesson
-    if elsewhere := _MOVED.match(each.first):
-        return f"works in `{elsewhere['folder']}`"
-    if each.first:
-        return (
-            f"run `{each.first}` first"
-            if lesson.proof == lesson.command
-            else f"run `{each.first}`, then `{lesson.proof}`"
-        )
-    told = []
-    for how in (WITHOUT, WITH):
-        words = [change.old or change.new for change in each.shared if change.how == how]
-        if words:
-            told.append(f"{how} {', '.join(f'`{word}`' for word in words)}")
-    told += [f"with `{change.new}` instead of `{change.old}`" for change in each.shared if change.how == INSTEAD]
-    if not told and not each.shared:
-        return "passes when it is run again" if lesson.is_retry else f"`{lesson.proof}` works"
-    example = f"`{lesson.proof}`"
-    return f"works {' and '.join(told)}: {example}" if told else f"works as {example}"
 
 
 def _bare(error: str) -> str:

@@ -145,8 +145,9 @@ def _between(fix: FixFact, step: str, worked: str) -> dict[str, None]:
             is_own = bool(_STAGES.match(each)) and bool(_STAGES.match(step))
             if each not in known and _acts(each) not in same and not is_own and not lines_of.only_looks(each):
                 ran[_short(each)] = None
-    if lines_of.form_of(fix.proof) == lines_of.form_of(fix.failed_command) and fix.proof in fix.commands:
-        ran[_step(fix.proof, fix.failed_command)] = None
+    moved = lines_of.BEFORE.match(fix.proof.strip())
+    if moved and fix.proof in fix.commands and lines_of.form_of(fix.proof) == lines_of.form_of(fix.failed_command):
+        ran[one_line(f"{moved.group().rstrip(' &;')} && {worked}", 120).replace("`", "'")] = None
     return ran
 
 
@@ -161,14 +162,6 @@ def _short(command: str) -> str:
     if "<<" in form:
         form = form.split("<<", 1)[0].rstrip(" \"'$(cat")
     return one_line(form, 110).replace("`", "'")
-
-
-def _step(command: str, failed: str) -> str:
-    """A command as a step of a fix; where it only ran elsewhere than the one that failed, with where."""
-    form = lines_of.form_of(command)
-    if form == lines_of.form_of(failed) and (before := lines_of.BEFORE.match(command.strip())):
-        return one_line(f"{before.group().rstrip(' &;')} && {form}", 120).replace("`", "'")
-    return _short(command)
 
 
 def _open(found: Evidence) -> list[Bullet]:

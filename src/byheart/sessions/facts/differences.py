@@ -35,7 +35,7 @@ def steps_in(line: str) -> list[str]:
     """The single commands of a line as they are spelled, without what only moves, prints or filters."""
     found: list[str] = []
     open_step, is_filter = "", False
-    for token in [*_SEPARATED.findall(_without_texts(line)), ";"]:
+    for token in [*_SEPARATED.findall(_without_texts(line).replace("\\\n", " ")), ";"]:
         if token in ("&&", "||", ";", "\n", "|"):
             step = " ".join(open_step.split())
             if step and not is_filter and not _MOVES.match(step):

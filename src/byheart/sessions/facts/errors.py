@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ERROR = re.compile(
-    r"(?:Error|Exception|Panic)\b\s*[:(\[]|^\s*(?:error|fatal|panic|ERROR|FATAL|E)\b[:\s\[]|\berror(?:\[\w+\])?:|\bERR!|\bERR_\w+|\berror TS\d+|\berror MD\d+|"
-    r"\bfatal:|\bpanic:|command not found|not recognized as|No such file or directory|Permission denied|Connection refused|Address already in use|EADDRINUSE|ENOENT|EACCES|"
+    r"(?:Error|Exception|Panic)\b\s*[:(\[]|^\s*(?:error|fatal|panic|ERROR|FATAL|E)\b[:\s\[]|\berror(?:\[\w+\])?:|\bERR!|\bERR_\w+|\berror:? [A-Z]{1,8}\d{2,6}\b|"
+    r"\bfatal:|\bpanic:|command not found|no matches found|parse error near|not recognized as|No such file or directory|Permission denied|Connection refused|Address already in use|EADDRINUSE|ENOENT|EACCES|"
     r"\b[Cc]annot \w|\b[Cc]an't \w|[Cc]ould not \w|[Mm]odule not found|No module named|undefined (?:reference|symbol|variable|method|is not)|"
     r"is not (?:defined|a function|assignable|installed|a git repository|recognized)|unrecognized (?:subcommand|arguments?|option)|unknown (?:option|command|flag|subcommand|revision)|"
     r"[Uu]nexpected (?:token|end|argument)|[Ss]yntax error|[Tt]imed? ?out|[Ff]ailed to |FAILED|^--- FAIL|^FAIL\b|✖|✗|\(fail\)|not ok \d|CONFLICT|does not exist|doesn't exist|already exists|"
@@ -132,7 +132,7 @@ def telling(line: str) -> int:
     if re.search(r"\w+(?:Error|Exception)\b\s*:", line) or re.search(r"\b(?:fatal|panic|error(?:\[\w+\])?):", line):
         score += 3
     if re.search(
-        r"not found|No such file|No module|[Cc]annot|unrecognized|unknown|denied|refused|not (?:defined|installed|a function)|\berror (?:TS|MD)\d",
+        r"not found|No such file|No module|[Cc]annot|unrecognized|unknown|denied|refused|not (?:defined|installed|a function)|\berror [A-Z]{1,8}\d",
         line,
     ):
         score += 3
@@ -175,10 +175,10 @@ _SAYS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^\s*(?:\(fail\)|--- FAIL:|FAILED |FAIL:? +\S|✗ |✖ (?!\d+ problem)|× |not ok \d)",
-        r"^\S+?[(:]\d+[,:]\d+\)?:? +(?:error|fatal)\b|^\S+:\d+:\d+ (?:lint|assist|parse)/\S+|^\S+\.\w+ (?:format|organizeImports) ━|\berror(?: |\[)(?:TS|E|MD|CS)\d+",
+        r"^\S+?[(:]\d+[,:]\d+\)?:? +(?:error|fatal)\b|^\S+:\d+:\d+ (?:lint|assist|parse)/\S+|^\S+\.\w+ (?:format|organizeImports) ━|\berror(?: |\[)[A-Z]{1,8}\d{2,6}",
         r"^\s*(?:\w+\.)*\w*(?:Error|Exception)\b: \S",
         r"^\s*(?:error|fatal|panic|ERROR|Error)(?:\[\w+\])?: \S",
-        r"not found|No such file|No module|[Cc]annot |unrecognized|unknown (?:option|command|flag)|denied|refused|already in use|not installed",
+        r"not found|no matches found|No such file|No module|[Cc]annot |unrecognized|unknown (?:option|command|flag)|denied|refused|already in use|not installed",
     )
 )
 # Lines that say only that something failed, that are code or progress, or that are the command itself.

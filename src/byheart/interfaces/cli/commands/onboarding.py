@@ -173,6 +173,8 @@ def _begun(done: Begun, opened: OpenMemory) -> None:
         common.say(f"\nWhat the next session in {visible(done.brief_of)} is told:\n")
         common.page(done.brief.text.rstrip("\n"))
         common.note(f"{done.brief.tokens:,} tokens, {len(done.brief.told)} lines")
+    if done.gain:
+        common.say(f"\n{done.gain} byheart gain shows which.")
     waiting = sum(each.inbox for each in report.projects) if report else 0
     common.say(
         "\nLook:     byheart brief --explain · byheart why · byheart memory read memory://root/MEMORY.md"

@@ -1,4 +1,4 @@
-"""Commands that only look: recall, show, list, profile, rules, log, experiences, brief, why."""
+"""Commands that only look: recall, show, list, profile, rules, log, experiences, brief, why, gain."""
 
 from __future__ import annotations
 
@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.app import briefs, sessions
+    from byheart.app import gain as app_gain
+    from byheart.app import open as app_open
     from byheart.domain.recall import Experience
     from byheart.domain.results import Finding
+    from byheart.handbook import phrases
 else:
     briefs = module("byheart.app.briefs")
     sessions = module("byheart.app.sessions")
+    app_open = module("byheart.app.open")
+    app_gain = module("byheart.app.gain")
+    phrases = module("byheart.handbook.phrases")
+
+_BARS, _COMMONEST, _NUMBERED = "▁▂▃▄▅▆▇█", 5, 12
 
 
 @click.command(
@@ -327,6 +335,81 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
         )
         return 1
     return 0
+
+
+@click.command(epilog=common.examples("byheart gain", "byheart gain --weeks 26", "byheart gain --svg gain.svg"))
+@click.option("--weeks", type=click.IntRange(1, 520), default=8, show_default=True, help="How far to look back.")
+@click.option("--svg", "svg", metavar="FILE", help="Also write the picture to FILE, which must not exist.")
+@group.json_option
+def gain(weeks: int, svg: str | None, as_object: bool) -> None:
+    """Show what memory would have spared you, and what it did spare.
+
+    Counted on your own sessions: an error counts where an earlier session of the same project had got over it. Minutes run from the
+    failure to the call that worked, 30 at most; an error that was never solved counts none.
+    """
+    opened, around = common.opened(upkeep=False), common.surroundings()
+    every = sessions.open_sessions(opened, around)
+    now = around.clock()
+    found = app_gain.gain(sessions.open_learning(opened, around, every), every, opened.home, weeks, now)
+    by_week = app_gain.by_week(found.again, weeks, now)
+    if svg:
+        opened.write_new(app_open.place_of(svg, common.folder()), app_gain.picture(found, now))
+    if as_object:
+        common.put(
+            {
+                "weeks": weeks,
+                "sessions": dict(found.sessions),
+                "again": found.again,
+                "minutes": round(found.minutes, 1),
+                "by_week": by_week,
+                "briefed": found.briefed,
+                "since": found.since or None,
+                "followed": found.followed,
+            }
+        )
+        return
+    if not found.again:
+        common.say(
+            f"No error was met again in {sum(found.sessions.values())} sessions of the last {weeks} weeks."
+            if any(found.sessions.values())
+            else f"No session of the last {weeks} weeks was learnt from yet. Learn from them with: byheart learn"
+        )
+    else:
+        _gained(found, by_week)
+    if found.briefed:
+        met = sum(each.is_told for each in found.again)
+        common.say(
+            f"\nSince {found.since[:10]}, {found.briefed} of these sessions were told a brief: {found.followed} times one used what it was told "
+            f"and did not meet the error, {met} times it was met all the same."
+        )
+    if svg:
+        common.note(f"Picture written to {svg}")
+
+
+def _gained(found: app_gain.Gain, by_week: Sequence[int]) -> None:
+    common.say(app_gain.sentence(found))
+    rows = [("", "project", "sessions", "met again", "spelling", "calls", "minutes")]
+    for project in sorted(found.sessions, key=lambda name: -sum(each.project == name for each in found.again)):
+        own = [each for each in found.again if each.project == project]
+        if own:
+            rows.append(("", visible(project), str(found.sessions[project]), *_counts(own)))
+    for agent in sorted({each.agent for each in found.again}):
+        rows.append(("", f"({agent})", "", *_counts([each for each in found.again if each.agent == agent])))
+    common.say("")
+    for line in table(rows):
+        common.say(line)
+    top = max(by_week)
+    bars = "".join(_BARS[round((len(_BARS) - 1) * count / top)] for count in by_week)
+    numbers = f"  ({', '.join(map(str, by_week))})" if len(by_week) <= _NUMBERED else ""
+    common.say(f"\n  by week  {bars}{numbers}\n")
+    for times, error, advice in app_gain.commonest(found.again, _COMMONEST):
+        common.say(f"  {times} × {visible(phrases.shortened(error, 110))}")
+        common.say(f"      {visible(phrases.shortened(advice, 150))}")
+
+
+def _counts(own: Sequence[app_gain.Again]) -> tuple[str, str, str, str]:
+    spelled = sum(each.is_spelling for each in own)
+    return str(len(own)), str(spelled), str(sum(each.calls for each in own)), f"{sum(each.minutes for each in own):.0f}"
 
 
 @click.command(epilog=common.examples("byheart why", "byheart why 5e550001"))
