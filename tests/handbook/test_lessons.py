@@ -13,6 +13,7 @@ from byheart.handbook.lessons import Lesson, lesson_line, lesson_of
         Lesson(command="make test", error="Error: no oven"),
         Lesson(command="make test", error="Error: no oven", is_last=True),
         Lesson(command="make test", error="Error: no oven", proof="make test"),
+        Lesson(command="make test", error="Error: no oven", proof="make test", is_asked=True),
         Lesson(command="make test", error="Error: no oven", proof="make check", passed=False),
         Lesson(command="make test", error="Error -> x", changed=("a.py", "b.py"), ran=("make fix",), proof="make test"),
         Lesson(command="git push", error="rejected", ran=("git push --force",), proof="git push", is_workaround=True),

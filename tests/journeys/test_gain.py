@@ -69,7 +69,9 @@ def test_session_that_was_told_and_did_so_counts_as_spared(cli: Cli, met: Bench)
     assert cli("learn").code == 0
     name = "5e550005-4b7c-4d2e-9f10-0c0ffee00005"
     said = f'{{"session_id": "{name}", "cwd": "{met.project}", "hook_event_name": "SessionStart", "source": "startup"}}'
-    assert "without `--lib`" in cli("hook", "session-start", "--client", "claude-code", given=said, BYHEART_CHILD="").out
+    assert (
+        "without `--lib`" in cli("hook", "session-start", "--client", "claude-code", given=said, BYHEART_CHILD="").out
+    )
     session(
         met,
         5,

@@ -260,9 +260,9 @@ def test_request_that_says_more_than_a_known_habit_is_told_beside_it(tmp_path: P
 @pytest.mark.parametrize(
     ("forms", "told"),
     [
-        (["cargo test wildcard", "cargo test http::tests", "cargo test cli"], "`cargo test`"),
+        (["cargo test wildcard", "cargo test http::tests", "cargo test cli"], "`cargo test` with a file or a name"),
         (["pnpm test", "pnpm test", "pnpm test src/a.ts"], "`pnpm test`"),
-        (["npm test -- tests/a.spec.ts", "npm test -- tests/b.spec.ts"], "`npm test`"),
+        (["npm test -- tests/a.spec.ts", "npm test -- tests/b.spec.ts"], "`npm test` with a file or a name"),
         (["pytest tests/a.py", "pytest tests/b.py", "pytest tests/b.py"], "`pytest tests/b.py`"),
     ],
 )

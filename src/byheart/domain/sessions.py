@@ -419,11 +419,14 @@ class FixFact:
     passed: bool
     commands: tuple[str, ...]
     edited: tuple[str, ...]
+    # How often the same error was met before, in this session.
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing an agent did: a command, or a change to files. `errors` are (signature, text)."""
+    """One thing an agent did: a command, or a change to files. `errors` are (signature, text); `said` is what a failed call printed last,
+    and `is_silent` tells that a call printed nothing."""
 
     number: int
     form: str = ""
@@ -431,3 +434,5 @@ class Step:
     ok: bool | None = None
     edited: tuple[str, ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
+    said: str = ""
+    is_silent: bool = False

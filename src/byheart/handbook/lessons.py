@@ -10,15 +10,18 @@ from byheart.handbook.phrases import one_line
 _LINE = re.compile(
     r"^`(?P<command>[^`]+)` (?P<how>failed with|still failed at the end:) `(?P<error>[^`]+)` -> (?P<rest>.+)$"
 )
-_UNSOLVED, _PASSED, _PAST, _AROUND, _AGAIN = "unsolved", "passed", "went past it", "worked around, not solved: ", " when it was run again"  # fmt: skip
-_END = re.compile(rf"^(?P<around>{_AROUND})?`(?P<proof>[^`]+)` (?P<ended>{_PASSED}|{_PAST})(?:{_AGAIN})?$")
+_UNSOLVED, _PASSED, _PAST, _AROUND = "unsolved", "passed", "went past it", "worked around, not solved: "
+_AGAIN, _SPOKE = " when it was run again", ", after the user had been asked"
+_END = re.compile(
+    rf"^(?P<around>{_AROUND})?`(?P<proof>[^`]+)` (?P<ended>{_PASSED}|{_PAST})(?:{_AGAIN}(?P<spoke>{_SPOKE})?)?$"
+)
 _QUOTED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
     """A call that failed: with what, what was changed and run before it worked, and the call that showed it. Without such a call
-    nobody got over it; `is_last` says that the task ended so."""
+    nobody got over it; `is_last` says that the task ended so, `is_asked` that the user had spoken before it worked."""
 
     command: str
     error: str
@@ -28,6 +31,7 @@ class Lesson:
     passed: bool = True
     is_workaround: bool = False
     is_last: bool = False
+    is_asked: bool = False
 
     @property
     def is_solved(self) -> bool:
@@ -50,7 +54,11 @@ def lesson_line(lesson: Lesson) -> str:
     if lesson.ran:
         did.append("running " + ", ".join(f"`{each}`" for each in lesson.ran))
     ended = f"{_AROUND if lesson.is_workaround else ''}`{lesson.proof}` {_PASSED if lesson.passed else _PAST}"
-    steps = [" and ".join(did), ended] if did else [f"{ended}{_AGAIN if lesson.is_retry else ''}"]
+    steps = (
+        [" and ".join(did), ended]
+        if did
+        else [f"{ended}{_AGAIN + _SPOKE * lesson.is_asked if lesson.is_retry else ''}"]
+    )
     return " -> ".join([f"`{lesson.command}` failed with `{one_line(lesson.error, 200)}`", *steps])
 
 
@@ -75,4 +83,5 @@ def lesson_of(line: str) -> Lesson | None:
         proof=end["proof"],
         passed=end["ended"] == _PASSED,
         is_workaround=bool(end["around"]),
+        is_asked=bool(end["spoke"]),
     )

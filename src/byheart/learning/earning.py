@@ -13,11 +13,21 @@ from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.lessons import Lesson, lesson_of
 from byheart.learning.extract.knowledge import PROCEDURE
 from byheart.sessions.facts.commands import kind_of, only_looks, program_of, stem_of
-from byheart.sessions.facts.differences import BEHIND, INSTEAD, WITH, WITHOUT, Change, changes, is_file, is_named
+from byheart.sessions.facts.differences import (
+    BEHIND,
+    INSTEAD,
+    WITH,
+    WITHOUT,
+    Change,
+    changes,
+    is_file,
+    is_named,
+    steps_in,
+)
 from byheart.sessions.facts.errors import is_wrapper, signature_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from byheart.domain.handbook import Extract, Written
 
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
 HALF_LIFE = 20
 # Meetings that make a habit of what a single one may do by chance: trying again, being stuck, breaking the same rule.
 OFTEN = 3
+# What is worth less than this was met so long ago that it may be gone.
+_STALE = 0.3
 # A program that so large a part of the sessions uses is known to whoever uses it: what fails once is a slip.
 _EVERYDAY, _FEW_SESSIONS = 0.3, 5
 # Where a line points into a file, or tells of a test: that is work in progress, not how things are here.
@@ -135,7 +147,9 @@ def advice(help_: Help) -> str:
             told.append(f"{how} {', '.join(f'`{word}`' for word in words)}")
     told += [f"with `{change.new}` instead of `{change.old}`" for change in help_.shared if change.how == INSTEAD]
     if not told and not help_.shared:
-        return "passes when it is run again" if lesson.is_retry else f"`{lesson.proof}` works"
+        if lesson.is_retry:
+            return "ask the user first, then run it again" if lesson.is_asked else "passes when it is run again"
+        return f"`{lesson.proof}` works"
     return f"works {' and '.join(told)}: `{lesson.proof}`" if told else f"works as `{lesson.proof}`"
 
 
@@ -149,21 +163,27 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     told: dict[tuple[str, ...], Help] = {}
     for each in sorted(known, key=lambda each: each.trouble.sessions == 1):
         # Two errors of one failure say the same; which of them returns, nobody knows.
-        cure = (each.lesson.command, each.first or each.lesson.proof)
+        cure = (each.first,) if each.first else (each.lesson.command, each.lesson.proof)
         other = told.get(cure)
         if other is None:
             told[cure] = each
-        elif not other.also and set(other.trouble.met) & set(each.trouble.met):
+        elif not other.also:
             told[cure] = replace(other, also=each.lesson.error)
     helped = {each.trouble.signature for each in known}
     rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN]
     return Earned(
-        help=tuple(told.values()),
-        stuck=tuple(
-            each for each in rest if each.stuck and not each.ways and not (each.stuck.command in worked and kind_of(each.stuck.command) == "test") and not _is_of_the_day(each.stuck.error)
-        ),
+        help=tuple(each for each in told.values() if each.trouble.worth(len(ordered)) >= _STALE),
+        stuck=tuple(each for each in rest if _is_stuck(each, worked)),
         rules=tuple(each for each in rest if each.ways and _is_rule(each.ways[-1][1])),
-    )  # fmt: skip
+    )
+
+
+def _is_stuck(trouble: Trouble, worked: Mapping[str, int]) -> bool:
+    """Whether an error was met and never got over, and what met it did not work since."""
+    lesson = trouble.stuck
+    if lesson is None or trouble.ways or _is_of_the_day(lesson.error):
+        return False
+    return worked.get(_acts(lesson.command), -1) < trouble.met[-1] and kind_of(lesson.command) != "test"
 
 
 def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
@@ -187,17 +207,25 @@ def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
     return sorted(known.values(), key=lambda each: (-each.worth(now), -each.met[-1], each.signature))
 
 
-def _used(extracts: Sequence[Extract]) -> tuple[frozenset[str], frozenset[str]]:
-    """The programs that many sessions use without trouble, and the commands that worked in any."""
+def _used(extracts: Sequence[Extract]) -> tuple[frozenset[str], dict[str, int]]:
+    """The programs that many sessions use without trouble, and for each program with what it is told to do the last session in which that
+    worked."""
     used: Counter[str] = Counter()
-    worked: set[str] = set()
-    for extract in extracts:
+    worked: dict[str, int] = {}
+    for place, extract in enumerate(extracts):
         lines = [line.text for task in extract.tasks for line in task.knowledge]
         forms = {form for line in lines if line.startswith(PROCEDURE) for form in re.findall(r"`([^`]+)`", line)}
-        worked |= forms | {found[1] for line in lines if (found := _WORKED.match(line))}
         used.update({program_of(form) for form in forms})
+        forms |= {found[1] for line in lines if (found := _WORKED.match(line))}
+        worked |= {_acts(step): place for form in forms for step in steps_in(form)}
     least = max(_FEW_SESSIONS, _EVERYDAY * len(extracts))
-    return frozenset(program for program, sessions in used.items() if sessions >= least), frozenset(worked)
+    return frozenset(program for program, sessions in used.items() if sessions >= least), worked
+
+
+def _acts(command: str) -> str:
+    """A program with what it is told to do, without what that is done to."""
+    words = [word for word in command.split() if re.fullmatch(r"[a-z][a-z:-]*", word)]
+    return " ".join([program_of(command), *words[1:2]])
 
 
 def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
@@ -217,14 +245,24 @@ def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
         _, _, way = max(fits, key=lambda each: each[:2])
         return _helped(trouble, way, [cure for cure in _cures(way) if _shape(cure, way) in best])
     again = [(place, way) for place, way in ways if way.is_retry]
+    tried = {place for place, _ in again}
     least = OFTEN if again and kind_of(again[-1][1].command) == "test" else 2
-    if len({place for place, _ in again}) >= least and 2 * len(again) >= len(ways):
-        return _helped(trouble, again[-1][1], ())
+    # Trying again helps where it helped most who met it.
+    if len(tried) >= least and 2 * len(tried) >= trouble.sessions:
+        asked = [(place, way) for place, way in again if way.is_asked]
+        return _helped(trouble, (asked if 2 * len(asked) >= len(again) else again)[-1][1], ())
     # Every session went another way: the newest that shows what differed, where the error is none of the code.
     for _, way in reversed(ways):
-        if _cures(way) and not _IN_PROGRESS.search(way.error) and not _is_long(way) and not _is_narrower(way):
-            return _helped(trouble, way, _cures(way))
+        different = [cure for cure in _cures(way) if isinstance(cure, Change) and _is_telling(cure, way)]
+        only = way.ran if len(way.ran) == 1 and way.proof == way.command and not way.changed else ()
+        if (different or only) and not _IN_PROGRESS.search(way.error) and not _is_long(way):
+            return _helped(trouble, way, different or _cures(way))
     return None
+
+
+def _is_telling(change: Change, way: Lesson) -> bool:
+    """Whether a difference says by itself that it mattered: another wrapper, or a word that the error names."""
+    return change.how == BEHIND or (bool(change.old) and (is_named(change.old, way.error) or change.how == INSTEAD))
 
 
 def _cures(way: Lesson) -> list[Cure]:

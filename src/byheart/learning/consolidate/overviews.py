@@ -39,6 +39,7 @@ _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
 _MOST_TROUBLES, _MOST_STUCK, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 4, 3, 4, 4
 # In so few sessions once is as good as often; a command that so many of them run is one of the project's.
 _FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
+_POINTED = " FILE"
 # So many words say what a command does.
 _SAYING = 2
 
@@ -119,7 +120,9 @@ def _commands(made: Blocks) -> dict[str, str]:
             if sessions < least:
                 # What one of many sessions ran is no way of doing things here.
                 continue
-            best[f"`{form}` in `{folder}`" if folder else f"`{form}`"] = what
+            bare = form.removesuffix(_POINTED)
+            told = f"`{bare}` with a file or a name" if bare != form else f"`{form}`"
+            best[f"{told} in `{folder}`" if folder else told] = what
     return best
 
 
@@ -137,7 +140,8 @@ def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str, int]:
     shared = _shared_start(list(family))
     if len(family[top]) * 2 > sessions or len(shared.split()) < _SAYING:
         return top, folder, sessions
-    return shared, folder, sessions
+    # Where nobody ran it by itself, it may not work so.
+    return (shared if shared in family else f"{shared}{_POINTED}"), folder, sessions
 
 
 def _others(made: Blocks, known: Sequence[str]) -> list[str]:

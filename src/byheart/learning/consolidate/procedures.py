@@ -196,7 +196,7 @@ def _sequences(
             # Nobody would look for a procedure that is only named by its commands.
             continue
         kept.append(row)
-        skill = _procedure(row, own, about, pitfalls, project)
+        skill = _procedure(row, own, about, pitfalls)
         if skill.name not in names:
             names.add(skill.name)
             yield skill
@@ -245,7 +245,7 @@ def _is_within(row: Sequence[str], stems: Sequence[str]) -> bool:
     return all(stem in rest for stem in row)
 
 
-def _procedure(row: Sequence[str], courses: Sequence[Course], about: str, pitfalls: _Pitfalls, project: str) -> Skill:
+def _procedure(row: Sequence[str], courses: Sequence[Course], about: str, pitfalls: _Pitfalls) -> Skill:
     threads = sorted({course.thread for course in courses})
     spelled = {
         stem: Counter(
@@ -263,7 +263,7 @@ def _procedure(row: Sequence[str], courses: Sequence[Course], about: str, pitfal
     effects = any(_EFFECTS.search(stem) for stem in row)
     return Skill(
         name=_name(about),
-        description=f"{about.capitalize()} in {project}: {', '.join(f'`{form[:40]}`' for form in named[:4])}. Use when the user asks for what these sessions did: {one_line(courses[-1].task, 80)}.",
+        description=f"{about.capitalize()}, as {len(threads)} sessions did it: {' → '.join(_acts(form) for form in named[:5])}. Use when the user asks for it.",
         triggers=tuple(dict.fromkeys(f'a request such as "{one_line(course.task, 90)}"' for course in courses[-3:])),
         non_goals=("work in other projects, where these commands may mean something else",),
         inputs=(
@@ -281,6 +281,12 @@ def _procedure(row: Sequence[str], courses: Sequence[Course], about: str, pitfal
         tools=("Bash", "Read"),
         threads=tuple(threads),
     )
+
+
+def _acts(form: str) -> str:
+    """A command without what it was pointed at."""
+    words = [word for word in form.split() if re.fullmatch(r"[a-z][\w:-]*", word)]
+    return " ".join(words[:3]) or form[:30]
 
 
 def _asked_for(courses: Sequence[Course], asked: Sequence[tuple[str, set[str]]]) -> str:

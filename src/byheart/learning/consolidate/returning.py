@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass
 from byheart.learning.consolidate.wishes import Mention, Wish
+from byheart.learning.earning import HALF_LIFE
 from byheart.learning.extract.knowledge import ASKED, ASKED_LATER, MANNER, manners_in
 from byheart.learning.extract.tasks import is_chore
 from byheart.text.similarity import STOP_WORDS, content_words, normalised, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _QUOTE = re.compile(rf'^(?:{re.escape(ASKED_LATER)}|{re.escape(ASKED)})"(?P<quote>.+)"$')
 _ACTIONS = {
@@ -32,6 +33,7 @@ _ACTIONS = {
         ("run the tests", r"\btests?\b"),
     )
 }
+_ENDS = ("commit", "push", "open a pull request")
 # What agrees, thanks or goes on, and asks for nothing by itself.
 _CONSENT = frozenset(
     content_words(
@@ -46,6 +48,8 @@ HABIT = 3
 _SAYING, _NEARLY, _BUTTON, _MOST_REQUESTS = 2, 0.6, 60, 6
 # Words in a row that so many sessions share are one request, whatever stands around them.
 _ROW, _SHARE_ROW, _LONG = 3, 4, 8
+# What is worth less was asked for long ago, about something that may be gone.
+_LASTS = 1.5
 # And so many sessions make a habit of what was to be used.
 MANNERS = 4
 _NAMES = re.compile(r"https?://\S+|[\w@.~-]*(?:/[\w@.~-]+)+|#?\d+")
@@ -69,18 +73,12 @@ def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
         for action, pattern in _ACTIONS.items() if found and _is_asked(found["quote"]) else ():
             if found and pattern.search(found["quote"]):
                 asked.setdefault(action, []).append((found["quote"], place))
-    wishes: dict[str, tuple[list[str], list[tuple[str, Mention]]]] = {}
-    for action, places in asked.items():
-        sessions = {place.thread for _, place in places}
-        if len(sessions) >= HABIT:
-            # In the words that are used most, and latest. What is asked for in one breath is one habit.
-            often = Counter(normalised(quote) for quote, _ in places)
-            quote = max(enumerate(places), key=lambda each: (often[normalised(each[1][0])], each[0]))[1][0]
-            known = wishes.setdefault(quote, ([], places))
-            known[0].append(action)
-            if len(places) > len(known[1]):
-                wishes[quote] = (known[0], places)
-    return [_habit(quote, actions, places) for quote, (actions, places) in wishes.items()]
+    often = {action: places for action, places in asked.items() if len({place.thread for _, place in places}) >= HABIT}
+    # What ends a piece of work is one habit, whatever it is made of.
+    ends = [action for action in _ENDS if action in often]
+    groups = [ends] if ends else []
+    groups += [[action] for action in often if action not in ends]
+    return [_habit(actions, [each for action in actions for each in often[action]]) for actions in groups]
 
 
 def _is_asked(quote: str) -> bool:
@@ -108,8 +106,16 @@ def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) ->
     often = [each for each in clusters if _sessions(each) >= HABIT]
     rest = [one for each in clusters if _sessions(each) < HABIT for one in each]
     often += _in_a_row(rest)
-    wishes = [_request(each) for each in sorted(often, key=_sessions, reverse=True) if not _is_button(each)]
-    return wishes[:_MOST_REQUESTS]
+    place = {thread: number for number, thread in enumerate(dict.fromkeys(each.place.thread for each in every), 1)}
+    fresh = [each for each in often if not _is_button(each) and _worth(each, place) >= _LASTS]
+    return [_request(each) for each in sorted(fresh, key=_sessions, reverse=True)][:_MOST_REQUESTS]
+
+
+def _worth(own: Sequence[Asked], place: Mapping[str, int]) -> float:
+    """In how many sessions something was asked for, those of long ago counting less."""
+    return float(
+        sum(0.5 ** ((len(place) - place[thread]) / HALF_LIFE) for thread in {each.place.thread for each in own})
+    )
 
 
 def _asked(text: str, place: Mention) -> Asked | None:
@@ -214,9 +220,13 @@ def manners(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     return wishes
 
 
-def _habit(quote: str, actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wish:
+def _habit(actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wish:
+    """A habit in the words that are used most, and latest."""
+    often = Counter(normalised(quote) for quote, _ in places)
+    ordered = sorted(places, key=lambda each: (each[1].at, each[1].cite))
+    quote = max(enumerate(ordered), key=lambda each: (often[normalised(each[1][0])], each[0]))[1][0]
     sessions = len({place.thread for _, place in places})
-    action = " and ".join(actions)
+    action = " and ".join([", ".join(actions[:-1]), actions[-1]] if len(actions) > 1 else actions)
     text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'
-    mine = [place for _, place in reversed(places)]
+    mine = list(dict.fromkeys(place for _, place in reversed(ordered)))
     return Wish(text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True, quote=quote)

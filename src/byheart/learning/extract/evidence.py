@@ -24,7 +24,7 @@ _CHANGED_TO = re.compile(
 _ONLY_CHANGED = re.compile(
     r"\s*(?:cd|pushd|Set-Location(?: -\w+)?)\s+(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s;&|]{1,300}))\s*\Z"
 )
-_MOST_HARMLESS = 40
+_MOST_HARMLESS, _SAID = 40, 4_000
 _EDITS = (How.EDIT, How.CREATE, How.DELETE)
 
 
@@ -151,7 +151,18 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
         )
     )
     met = tuple((errors.signature_of(each), each) for each in wrong)
-    steps.append(Step(number=turn.number, form=form, command=turn.command, ok=ok, edited=tuple(edited), errors=met))
+    steps.append(
+        Step(
+            number=turn.number,
+            form=form,
+            command=turn.command,
+            ok=ok,
+            edited=tuple(edited),
+            errors=met,
+            said=output[-_SAID:] if met else "",
+            is_silent=not output.strip(),
+        )
+    )
 
 
 def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import Bullet
+from byheart.domain.values import replace
 from byheart.handbook.lessons import Lesson, lesson_line
 from byheart.handbook.phrases import one_line
 from byheart.language import lasting
@@ -17,6 +18,8 @@ from byheart.sessions.facts.differences import counterpart, steps_in, to_blame
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from byheart.domain.sessions import FixFact
     from byheart.learning.extract.evidence import Evidence, Ran
 
@@ -41,7 +44,8 @@ _MOST_FIXES, _MOST_UNSOLVED = 12, 8
 
 def failures(found: Evidence) -> list[Bullet]:
     """What went wrong: with what helped, with what the user said to it, or with nothing yet."""
-    lines = [_fixed(fix) for fix in _telling(found)]
+    spoken = [turn.number for turn in found.prompts]
+    lines = [_fixed(fix, spoken) for fix in _telling(found)]
     for turn in found.later:
         quote = correction(turn.text)
         if quote:
@@ -116,10 +120,15 @@ def _is_narrower(fix: FixFact) -> bool:
     )
 
 
-def _fixed(fix: FixFact) -> Bullet:
-    """A failure with what got over it, each told by the single command that it is about."""
+def _fixed(fix: FixFact, spoken: Sequence[int]) -> Bullet:
+    """A failure with what got over it, each told by the single command that it is about. `spoken` are the turns in which the user
+    spoke."""
     step = to_blame(fix.failed_command, fix.error)
     worked = counterpart(step, fix.proof)
+    is_asked = any(fix.failed_at < number < fix.fixed_at for number in spoken)
+    if fix.attempts and not is_asked and not fix.commands and not fix.edited:
+        # It had been tried again before, in vain.
+        return Bullet(lesson_line(Lesson(command=_short(step), error=fix.error)), (fix.failed_at,))
     lesson = Lesson(
         command=_short(step),
         error=fix.error,
@@ -129,6 +138,8 @@ def _fixed(fix: FixFact) -> Bullet:
         passed=fix.passed,
         is_workaround=bool(_BYPASS.search(" ".join((*fix.commands, fix.proof)))),
     )
+    if lesson.is_retry and is_asked:
+        lesson = replace(lesson, is_asked=True)
     return Bullet(lesson_line(lesson), (fix.failed_at, fix.fixed_at))
 
 

@@ -112,12 +112,19 @@ def _manner(sentence: str) -> str:
     return "asked" if re.search(r"\bplease\b", sentence, re.IGNORECASE) else "said"
 
 
+def _last_clause(text: str) -> str:
+    """What follows a "but", where only that is meant for later: what stands before it is praise, or about what was done."""
+    before, word, after = text.partition(", but ")
+    is_for_later = word and lasting.judged(after).is_possible and not lasting.judged(before).is_possible
+    return after if is_for_later else text
+
+
 def default_of(sentence: str) -> str:
     """What a sentence means for the next time: itself, without how it was introduced."""
     text = one_line(sentence)
     wrapped = _WRAPPED.match(text)
     text = wrapped[1] if wrapped else text
-    core = _TAIL.sub("", _LEAD.sub("", text, count=1)).strip(" ,;:-") or text
+    core = _TAIL.sub("", _LEAD.sub("", _last_clause(text), count=1)).strip(" ,;:-") or text
     for pattern, stand_in in _FIRST:
         shorter, count = pattern.subn(stand_in, core, count=1)
         if count:

@@ -58,7 +58,7 @@ _KINDS = (
         "run",
         r"(?:"
         + _MANAGER
-        + r" (?:start|dev|serve)\S*|cargo run|go run|docker compose up|make (?:run|start|serve|dev))(?!\S)",
+        + r" (?:start|dev|serve)\S*|cargo run|go run|dotnet run|swift run|flutter run|deno run|docker compose up|make (?:run|start|serve|dev))(?!\S)",
     ),
     ("commit", r"git (?:-[Cc] \S+ )*(?:commit|push|merge|rebase|tag|cherry-pick)(?!\S)"),
 )
@@ -66,7 +66,7 @@ KINDS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
 # Programs that any of these patterns is about: a command that names none of them needs no closer look.
 _PROGRAMS = frozenset(
     """pytest py.test unittest nosetests tox nox jest vitest mocha ava karma cypress playwright rspec phpunit pest ctest go cargo
-    bun deno node dotnet mvn gradle gradlew swift mix zig sbt bats make npm pnpm yarn nx turbo just invoke eslint biome ruff
+    bun deno node flutter dotnet mvn gradle gradlew swift mix zig sbt bats make npm pnpm yarn nx turbo just invoke eslint biome ruff
     flake8 pylint golangci-lint shellcheck stylelint markdownlint markdownlint-cli markdownlint-cli2 rubocop ktlint hadolint
     mypy pyright basedpyright tsc ty prettier black gofmt goimports rustfmt pip pip3 uv poetry apt apt-get brew bundle composer
     gem docker vite webpack cmake ninja git""".split()

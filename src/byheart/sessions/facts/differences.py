@@ -81,10 +81,13 @@ def changes(failed: str, worked: str, error: str) -> tuple[Change, ...]:
     names the one that failed."""
     first, second = _WORDS.findall(failed), _WORDS.findall(worked)
     program = program_of(failed)
-    behind = _wrapper(first, second, program)
-    if behind:
+    found: list[Change] = []
+    if behind := _wrapper(first, second, program):
         second = second[len(behind.split()) :]
-    found = [Change(BEHIND, "", behind)] if behind else []
+        found.append(Change(BEHIND, "", behind))
+    elif front := _dropped(first, second):
+        first = first[len(front) :]
+        found.append(Change(WITHOUT, " ".join(front), ""))
     for action, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         if action != "equal":
             found += _changed(first[a:b], second[c:d], error, program)
@@ -100,6 +103,12 @@ def _wrapper(first: list[str], second: list[str], program: str) -> str:
     later = next((at for at in range(place + 1, len(second)) if second[at] == "--" and second[at + 1 : at + 2] == [program]), 0)  # fmt: skip
     front = second[: later + 1] if later else front
     return "" if own or not front or all(_VARIABLE.match(word) for word in front) else " ".join(front)
+
+
+def _dropped(first: list[str], second: list[str]) -> list[str]:
+    """The words in front of a command that stood there no longer when it worked."""
+    place = len(first) - len(second)
+    return first[:place] if place > 0 and len(second) > 1 and first[place:] == second else []
 
 
 def _changed(old: list[str], new: list[str], error: str, program: str) -> list[Change]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.sessions import FixFact, Step
+from byheart.domain.values import replace
 from byheart.sessions.facts.commands import (
     ANSI,
     BEFORE,
@@ -18,7 +19,7 @@ from byheart.sessions.facts.commands import (
     parts_of,
     program_of,
 )
-from byheart.sessions.facts.differences import is_elsewhere
+from byheart.sessions.facts.differences import counterpart, is_elsewhere, steps_in, to_blame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,6 +192,8 @@ _CLEAN = re.compile(
 )
 _STEP = re.compile(r"^\$ \S", re.MULTILINE)
 _TOLD, _TAIL = 240, 12_000
+# A line that was printed over itself while something went on.
+_SPINS = re.compile(r"[-\\|/⠀-⣿] ?([^-\\|/⠀-⣿]{2,60}?)(?: ?[-\\|/⠀-⣿] ?\1){2,}")
 
 
 def symptom(output: str, command: str) -> str:
@@ -215,30 +218,33 @@ def _is_empty(line: str, command: str) -> bool:
 
 
 def _shown(line: str) -> str:
-    return SPACES.sub(" ", line.replace("━", " ")).strip()[:_TOLD].replace("`", "'")
+    return _SPINS.sub(r"\1", SPACES.sub(" ", line.replace("━", " "))).strip()[:_TOLD].replace("`", "'")
 
 
 # An error that is still open after so many steps has been left alone, not fixed.
 _PATIENCE = 60
+# A command as short as that may stand in an output by chance.
+_SAYS_WHAT = 8
 _OF_ONE = 2
 # Programs that do many things; which one shows in the word behind them.
 _RUNNERS = frozenset(
     "git gh npm pnpm yarn bun make cargo go docker kubectl uv poetry pip terraform helm aws gcloud az brew apt apt-get systemctl dotnet just nx bd".split()
 )
+_NOT_THERE = re.compile(r"not found|not installed|not recogni[sz]ed|could not determine executable", re.IGNORECASE)
 _FILLING = frozenset({"run", "exec", "--"})
 
 
 def pairs_of(steps: Sequence[Step]) -> list[FixFact]:
     """Only an error's last appearance counts: what comes back was not fixed."""
-    last: dict[str, int] = {}
+    met: dict[str, list[int]] = {}
     for index, step in enumerate(steps):
         for signature, _ in step.errors:
-            last[signature] = index
+            met.setdefault(signature, []).append(index)
     found = []
-    for signature, index in last.items():
-        text = next(text for each, text in steps[index].errors if each == signature)
-        if pair := _fix(steps, index, signature, text):
-            found.append(pair)
+    for signature, places in met.items():
+        text = next(text for each, text in steps[places[-1]].errors if each == signature)
+        if pair := _fix(steps, places[-1], signature, text):
+            found.append(replace(pair, attempts=len(places) - 1))
     # Several lines of one failure have one fix. The most telling ones stand for it, two at most: which of them returns in other
     # sessions is for those to show.
     best: dict[tuple[int, int], list[FixFact]] = {}
@@ -259,6 +265,9 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
         if _is_proof(failed, step, signature):
             if step.command not in commands and _differs(failed.command, step.command):
                 commands.append(step.command)
+            # Of all that was run in between, what the failed call itself had named is what it asked for.
+            asked = [each for each in commands[:-1] if _is_said(each, failed.said)]
+            commands = [*asked[-1:], commands[-1]] if asked else commands
             return FixFact(
                 error=text,
                 signature=signature,
@@ -275,6 +284,11 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
         if is_step and _differs(failed.command, step.command):
             commands.append(step.command)
     return None
+
+
+def _is_said(command: str, said: str) -> bool:
+    """Whether a failed call printed a command that was run then."""
+    return any(len(step) >= _SAYS_WHAT and step in said for step in steps_in(command))
 
 
 def _differs(one: str, other: str) -> bool:
@@ -294,7 +308,10 @@ def _is_proof(failed: Step, later: Step, signature: str) -> bool:
         return False
     if later.ok:
         said = next((text for each, text in failed.errors if each == signature), "")
-        return _is_comparable(failed, later) and not is_elsewhere(failed.command, later.command, said)
+        if later.is_silent and _NOT_THERE.search(said):
+            # A program that is not there and then says nothing has most likely done nothing.
+            return False
+        return _is_comparable(failed, later, said) and not is_elsewhere(failed.command, later.command, said)
     # With a filter behind it, the old line may only have been left away.
     shown = not is_filtered(later.command)
     return later.ok is False and bool(later.errors) and shown and _is_same_call(failed.form, later.form)
@@ -313,19 +330,23 @@ def _is_same_call(mine: str, theirs: str) -> bool:
     )
 
 
-def _is_comparable(failed: Step, later: Step) -> bool:
+def _is_comparable(failed: Step, later: Step, said: str) -> bool:
     """Whether a later call tries the same thing, so that its success says something about the earlier failure."""
     if not failed.form:
         return False
     if _is_same_call(failed.form, later.form):
         return True
+    step = to_blame(failed.command, said)
+    other = counterpart(step, later.command)
+    if _is_same_call(step, other) or _is_same_call(other, step):
+        return True
     if only_looks(later.form) and not only_looks(failed.form):
         return False
-    kind, other = kind_of(failed.command), kind_of(later.command)
-    if kind == "commit" or other == "commit":
+    kind, later_kind = kind_of(failed.command), kind_of(later.command)
+    if "commit" in (kind, later_kind):
         return _shares_git(failed.command, later.command)
-    if kind is not None or other is not None:
-        return kind == other
+    if kind is not None or later_kind is not None:
+        return kind == later_kind
     if program_of(failed.command) != program_of(later.command):
         return False
     mine, theirs = _words(failed.form), _words(later.form)
