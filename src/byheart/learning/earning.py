@@ -150,7 +150,10 @@ def advice(help_: Help) -> str:
         if lesson.is_retry:
             return "ask the user first, then run it again" if lesson.is_asked else "passes when it is run again"
         return f"`{lesson.proof}` works"
-    return f"works {' and '.join(told)}: `{lesson.proof}`" if told else f"works as `{lesson.proof}`"
+    if told:
+        # A call that is too long to be shown whole shows nothing more.
+        return f"works {' and '.join(told)}" + (f": `{lesson.proof}`" if not lesson.proof.endswith(_CUT) else "")
+    return f"works as `{lesson.proof}`"
 
 
 def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:

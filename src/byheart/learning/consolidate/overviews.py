@@ -121,6 +121,9 @@ def _commands(made: Blocks) -> dict[str, str]:
                 # What one of many sessions ran is no way of doing things here.
                 continue
             bare = form.removesuffix(_POINTED)
+            if what == "starts it" and bare != form:
+                # What is started by itself is told whole; how a program begins is nothing to start.
+                continue
             told = f"`{bare}` with a file or a name" if bare != form else f"`{form}`"
             best[f"{told} in `{folder}`" if folder else told] = what
     return best

@@ -120,7 +120,7 @@ def _commands(found: Evidence) -> list[Bullet]:
     for each in found.ran:
         if (
             each.kind in _KINDS
-            and each.ok
+            and (each.ok or (each.kind == "run" and each.ok is None))
             and each.folder is not None
             and len(each.form) <= 160
             and "<<" not in each.form
@@ -188,14 +188,13 @@ def _others(found: Evidence) -> list[Bullet]:
     """Commands of a few plain words that no purpose is known of: whether they matter here shows in how many sessions run them."""
     runs: dict[str, list[Ran]] = {}
     for each in found.ran:
-        for step in steps_in(each.command) if each.ok is not None and each.folder is not None else ():
+        for step in steps_in(each.command) if each.ok and each.folder is not None else ():
             is_plain = _PLAIN_CALL.fullmatch(step) and lines_of.kind_of(step) is None
             if is_plain and not lines_of.only_looks(step) and not lines_of.only_looks(step.partition(" ")[2]):
                 runs.setdefault(step, []).append(each)
     often = sorted(runs.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_OTHERS]
     return [
-        Bullet(f"`{form}` is used here (worked {sum(bool(each.ok) for each in own)} of {len(own)})", (own[-1].number,))
-        for form, own in often
+        Bullet(f"`{form}` is used here (worked {len(own)} of {len(own)})", (own[-1].number,)) for form, own in often
     ]
 
 

@@ -263,6 +263,11 @@ def ends_badly(output: str, *, is_text: bool = False) -> bool:
     return bool(_SHELL_SAYS.search(ends[-400:]) or (not is_text and _BAD_END.search(ends)))
 
 
+def is_from_shell(line: str) -> bool:
+    """Whether a shell says that it could not run what it was told."""
+    return bool(_SHELL_SAYS.search(line))
+
+
 @lru_cache(maxsize=8)
 def result_of(output: str) -> str | None:
     """The line in which a test run says how it went; for runs over many packages, how many went how."""

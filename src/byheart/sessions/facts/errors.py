@@ -14,6 +14,7 @@ from byheart.sessions.facts.commands import (
     SPACES,
     core_of,
     is_filtered,
+    is_from_shell,
     kind_of,
     only_looks,
     parts_of,
@@ -306,9 +307,14 @@ def _is_proof(failed: Step, later: Step, signature: str) -> bool:
     """Whether a later call shows that an error is gone: it went through, or the very same call met other troubles."""
     if any(each == signature for each, _ in later.errors):
         return False
+    said = next((text for each, text in failed.errors if each == signature), "")
+    if later.ok is None and is_from_shell(said):
+        # A shell that finds the program says nothing of it, whatever came of the rest.
+        step = to_blame(failed.command, said)
+        other = counterpart(step, later.command)
+        return step != other and (_is_same_call(step, other) or _is_same_call(other, step))
     if later.ok:
-        said = next((text for each, text in failed.errors if each == signature), "")
-        if later.is_silent and _NOT_THERE.search(said):
+        if later.is_silent and _NOT_THERE.search(said) and not is_from_shell(said):
             # A program that is not there and then says nothing has most likely done nothing.
             return False
         return _is_comparable(failed, later, said) and not is_elsewhere(failed.command, later.command, said)
