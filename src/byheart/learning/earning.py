@@ -94,11 +94,13 @@ class Help:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earned:
-    """What is told of troubles: what helps, what nobody got over, and rules of checkers that sessions keep breaking."""
+    """What is told of troubles: what helps, what nobody got over, what was got over each time in another way, and what checkers keep
+    reporting."""
 
     help: tuple[Help, ...] = ()
     stuck: tuple[Trouble, ...] = ()
-    rules: tuple[Trouble, ...] = ()
+    unsure: tuple[Trouble, ...] = ()
+    rules: tuple[tuple[Trouble, Lesson], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +179,10 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     return Earned(
         help=tuple(each for each in told.values() if each.trouble.worth(len(ordered)) >= _STALE),
         stuck=tuple(each for each in rest if _is_stuck(each, worked)),
-        rules=tuple(each for each in rest if each.ways and _is_rule(each.ways[-1][1])),
+        unsure=tuple(
+            each for each in rest if each.ways and not _is_of_the_day(each.ways[-1][1].error) and _rule(each) is None
+        ),
+        rules=tuple((each, rule) for each in rest if (rule := _rule(each)) is not None),
     )
 
 
@@ -334,9 +339,10 @@ def _is_long(way: Lesson) -> bool:
     return way.command.endswith(_CUT) or way.proof.endswith(_CUT)
 
 
-def _is_rule(way: Lesson) -> bool:
-    """Whether an error is what a checker reports, or what stops commits; what a compiler says is about the code of the day."""
-    return kind_of(way.command) in _CHECKS and not is_wrapper(way.error) and not _TESTED.search(way.error)
+def _rule(trouble: Trouble) -> Lesson | None:
+    """The newest call in which a checker reported this, or which a check stopped; what a compiler says is about the code of the day."""
+    ways = [way for _, way in reversed(trouble.ways) if not is_wrapper(way.error) and not _TESTED.search(way.error)]
+    return next((way for way in ways if kind_of(way.command) in _CHECKS), None)
 
 
 def _is_of_the_day(error: str) -> bool:

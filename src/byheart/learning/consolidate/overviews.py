@@ -36,7 +36,7 @@ _FINDING = "agent's finding: "
 _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
-_MOST_TROUBLES, _MOST_STUCK, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 4, 3, 4, 4
+_MOST_TROUBLES, _MOST_STUCK, _MOST_UNSURE, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 3, 4, 3, 4, 4
 # In so few sessions once is as good as often; a command that so many of them run is one of the project's.
 _FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
 _POINTED = " FILE"
@@ -226,9 +226,13 @@ def _troubles(made: Blocks) -> list[str]:
         if trouble.stuck
     ]
     told += [f"{_met(each.trouble)}: {_failed(each.lesson, each.also)}; {advice(each)}" for each in found.help]
+    told += [
+        f"{_met(trouble)}, and got over each time in another way: {_failed(trouble.ways[-1][1])}"
+        for trouble in found.unsure[:_MOST_UNSURE]
+    ]
     rules = [
-        f"{_met(trouble)}, reported by `{trouble.ways[-1][1].command}`: {_bare(trouble.ways[-1][1].error)}"
-        for trouble in found.rules[:_MOST_RULES]
+        f"{_met(trouble)}, reported by `{rule.command}`: {_bare(rule.error)}"
+        for trouble, rule in found.rules[:_MOST_RULES]
     ]
     return [*told[: _MOST_TROUBLES - len(rules)], *rules]
 

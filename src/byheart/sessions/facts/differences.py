@@ -16,6 +16,9 @@ _PLAIN = re.compile(r"[\"'`\\]")
 _TEXT = re.compile(r"(?:\s+--?[\w-]+)?[ =]?[\"']?\$\(cat\s*\Z")
 # A word that the error names has to be long enough not to stand there by chance.
 _NAMED = 3
+# What says that something is not there by that name.
+_MISSING = re.compile(r"not found|no such|404|unknown|unrecogni[sz]ed|does not exist|doesn't exist", re.IGNORECASE)
+_NEAR, _SHORT, _CUT = 0.75, 5, "…"
 _FILE = re.compile(r"[/\\]|::|\.\w{1,5}$|^\d+$|^[0-9a-f]{7,40}$|\s")
 # Programs whose commands are two words.
 _TWO_LEVELS = frozenset("gh glab aws gcloud az docker".split())
@@ -126,7 +129,8 @@ def _changed(old: list[str], new: list[str], error: str, program: str) -> list[C
     right = [word for word in new if not _is_option(word) and not any(word in each.split() for each in come)]
     for place, word in enumerate(left):
         stand_in = right[place] if place < len(right) else ""
-        if stand_in and (_is_alike(word, stand_in) or is_named(word, error) or _bare(word) == program):
+        is_corrected = _is_alike(word, stand_in) or (_MISSING.search(error) and _is_near(word, stand_in))
+        if stand_in and (is_corrected or is_named(word, error) or _bare(word) == program):
             found.append(Change(INSTEAD, word, stand_in))
         elif not stand_in and is_named(word, error):
             found.append(Change(WITHOUT, word, ""))
@@ -152,6 +156,16 @@ def _is_alike(one: str, other: str) -> bool:
     """Whether a word was only spelled otherwise: in quotation marks, with something in front or behind."""
     first, second = _bare(one), _bare(other)
     return one != other and len(first) > 1 and (first == second or (first in second and not _FILE.search(first)))
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Whether two words are nearly the same, as where a part was left out."""
+    first, second = _bare(one), _bare(other)
+    return (
+        first != second
+        and min(len(first), len(second)) > _SHORT
+        and SequenceMatcher(None, first, second).ratio() >= _NEAR
+    )
 
 
 def is_named(word: str, error: str) -> bool:
@@ -204,8 +218,13 @@ def _targets(step: str) -> set[str]:
 
 def _covers(one: str, other: str) -> bool:
     """Whether one target holds the other, or the other way round."""
-    first, second = one.strip("./*"), other.strip("./*")
-    return first.startswith(second) or second.startswith(first)
+    first, second = sorted((one.strip("./*"), other.strip("./*")), key=len)
+    # A filter may be the beginning of a name; a folder ends where its name does.
+    return (
+        second == first
+        or second.startswith((f"{first}/", f"{first}."))
+        or ("::" in second and second.startswith(first))
+    )
 
 
 def is_file(word: str) -> bool:
