@@ -138,8 +138,8 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
         address = f"memory://root#{handle(topic_label(line) if title == INDEX else line)}"
         if title == PREFERENCES:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
-        elif title == TIPS and line.startswith("Related skill: skills/verify-"):
-            tips.left_out.append((_tip(line), address, "its commands are told by themselves"))
+        elif title == TIPS and line.startswith("Related skill: "):
+            tips.left_out.append((_tip(line), address, "a procedure is read when it is needed"))
         elif title == TIPS and not line.startswith(_SEARCH):
             tips.lines.append(BriefLine(text=_tip(line), address=address, why=_why_tip(line)))
         elif title == INDEX and is_forgotten(topic_label(line)):
@@ -199,7 +199,10 @@ def wish(line: str) -> str:
     if "(inferred)" in default:
         return f"when {parts['situation']}: {default}"
     if normalised(default) in normalised(quote) or len(quote) > _LONG // 2:
-        short = len(content_words(default)) < _FEW and not parts["situation"].startswith("working in this project")
+        # An order for every time holds whatever was worked on.
+        is_order = re.match(r"(?:never|always|don'?t|do not)\b", default, re.IGNORECASE)
+        is_bound = not is_order and not parts["situation"].startswith("working in this project")
+        short = len(content_words(default)) < _FEW and is_bound
         return f"{default} (said when {shortened(parts['situation'], 90)})" if short else default
     return f'{default} (the user {parts["manner"]}: "{quote}")'
 

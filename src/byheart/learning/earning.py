@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.lessons import Lesson, lesson_of
 from byheart.learning.extract.knowledge import PROCEDURE
-from byheart.sessions.facts.commands import kind_of, only_looks, program_of, stem_of
+from byheart.sessions.facts.commands import is_from_shell, kind_of, only_looks, program_of, stem_of
 from byheart.sessions.facts.differences import (
     BEHIND,
     INSTEAD,
@@ -115,10 +115,10 @@ class Repeat:
 def repeats(extracts: Iterable[tuple[Written, Extract]]) -> list[Repeat]:
     """What the sessions of a project met again although an earlier one knew how to get over it, the oldest first."""
     ordered = in_order(extracts)
-    everyday, _ = _used([extract for _, extract in ordered])
+    usage = _used([extract for _, extract in ordered])
     found: list[tuple[int, Repeat]] = []
     for trouble in _troubles(ordered):
-        help_ = _help(trouble, everyday) if trouble.sessions > 1 else None
+        help_ = _help(trouble, usage) if trouble.sessions > 1 else None
         if help_ is None:
             continue
         first = min(place for place, _ in trouble.ways)
@@ -163,8 +163,8 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     and only where what got over them says how things are in this project or on this machine."""
     ordered = in_order(extracts)
     every = _troubles(ordered)
-    everyday, worked = _used([extract for _, extract in ordered])
-    known = [found for trouble in every if (found := _help(trouble, everyday)) is not None]
+    usage = _used([extract for _, extract in ordered])
+    known = [found for trouble in every if (found := _help(trouble, usage)) is not None]
     told: dict[tuple[str, ...], Help] = {}
     for each in sorted(known, key=lambda each: each.trouble.sessions == 1):
         # Two errors of one failure say the same; which of them returns, nobody knows.
@@ -175,21 +175,22 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
         elif not other.also:
             told[cure] = replace(other, also=each.lesson.error)
     helped = {each.trouble.signature for each in known}
-    rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN]
+    again = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions > 1]
+    rest = [trouble for trouble in again if trouble.sessions >= OFTEN]
     return Earned(
         help=tuple(each for each in told.values() if each.trouble.worth(len(ordered)) >= _STALE),
-        stuck=tuple(each for each in rest if _is_stuck(each, worked)),
+        stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
         unsure=tuple(
             each for each in rest if each.ways and not _is_of_the_day(each.ways[-1][1].error) and _rule(each) is None
         ),
-        rules=tuple((each, rule) for each in rest if (rule := _rule(each)) is not None),
+        rules=tuple((each, rule) for each in again if (rule := _rule(each)) is not None),
     )
 
 
 def _is_stuck(trouble: Trouble, worked: Mapping[str, int]) -> bool:
     """Whether an error was met and never got over, and what met it did not work since."""
     lesson = trouble.stuck
-    if lesson is None or trouble.ways or _is_of_the_day(lesson.error):
+    if lesson is None or trouble.ways or _is_of_the_day(lesson.error) or is_from_shell(lesson.error):
         return False
     return worked.get(_acts(lesson.command), -1) < trouble.met[-1] and kind_of(lesson.command) != "test"
 
@@ -215,19 +216,31 @@ def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
     return sorted(known.values(), key=lambda each: (-each.worth(now), -each.met[-1], each.signature))
 
 
-def _used(extracts: Sequence[Extract]) -> tuple[frozenset[str], dict[str, int]]:
-    """The programs that many sessions use without trouble, and for each program with what it is told to do the last session in which that
-    worked."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What worked in these sessions: programs that many of them use, for each program with what it is told to do the last session in which
+    that worked, and the words of each such call."""
+
+    everyday: frozenset[str]
+    last: dict[str, int]
+    calls: dict[str, list[frozenset[str]]]
+
+
+def _used(extracts: Sequence[Extract]) -> Usage:
     used: Counter[str] = Counter()
-    worked: dict[str, int] = {}
+    last: dict[str, int] = {}
+    calls: dict[str, list[frozenset[str]]] = {}
     for place, extract in enumerate(extracts):
         lines = [line.text for task in extract.tasks for line in task.knowledge]
         forms = {form for line in lines if line.startswith(PROCEDURE) for form in re.findall(r"`([^`]+)`", line)}
         used.update({program_of(form) for form in forms})
         forms |= {found[1] for line in lines if (found := _WORKED.match(line))}
-        worked |= {_acts(step): place for form in forms for step in steps_in(form)}
+        for step in (step for form in forms for step in steps_in(form)):
+            last[_acts(step)] = place
+            calls.setdefault(_acts(step), []).append(frozenset(step.split()))
     least = max(_FEW_SESSIONS, _EVERYDAY * len(extracts))
-    return frozenset(program for program, sessions in used.items() if sessions >= least), worked
+    everyday = frozenset(program for program, sessions in used.items() if sessions >= least)
+    return Usage(everyday=everyday, last=last, calls=calls)
 
 
 def _acts(command: str) -> str:
@@ -236,21 +249,23 @@ def _acts(command: str) -> str:
     return " ".join([program_of(command), *words[1:2]])
 
 
-def _help(trouble: Trouble, everyday: frozenset[str]) -> Help | None:
+def _help(trouble: Trouble, usage: Usage) -> Help | None:
     """What gets over a trouble; None where nothing surely does."""
     ways = [(place, way) for place, way in trouble.ways if _is_lesson(way)]
     if trouble.sessions < OFTEN:
         # A look around that finds nothing is an answer, until that happens again and again.
         ways = [(place, way) for place, way in ways if not only_looks(way.command)]
     if trouble.sessions == 1:
-        return next((_helped(trouble, way, _cures(way)) for _, way in ways if _is_about_here(way, everyday)), None)
+        return next((_helped(trouble, way, _cures(way)) for _, way in ways if _is_about_here(way, usage)), None)
     votes = Counter(cure for _, cure in {(place, _shape(cure, way)) for place, way in ways for cure in _cures(way)})
     shared = [cure for cure, times in votes.items() if times > 1]
     if shared:
         most = max(votes[cure] for cure in shared)
         best = {cure for cure in shared if votes[cure] == most}
-        fits = [(len(best & {_shape(cure, way) for cure in _cures(way)}), place, way) for place, way in ways]
-        _, _, way = max(fits, key=lambda each: each[:2])
+        # The example that shows it with the least besides.
+        shapes = [(place, way, {_shape(cure, way) for cure in _cures(way)}) for place, way in ways]
+        fits = [(len(best & own), -len(own), place, way) for place, way, own in shapes]
+        *_, way = max(fits, key=lambda each: each[:3])
         return _helped(trouble, way, [cure for cure in _cures(way) if _shape(cure, way) in best])
     again = [(place, way) for place, way in ways if way.is_retry]
     tried = {place for place, _ in again}
@@ -278,8 +293,12 @@ def _cures(way: Lesson) -> list[Cure]:
     since, so it tells nobody anything."""
     if way.changed:
         return []
+    elsewhere = [each for each in way.ran if _MOVED.match(each)]
+    if elsewhere:
+        # What differs besides may not have mattered.
+        return [elsewhere[-1]]
     different: list[Cure] = list(changes(way.command, way.proof, way.error))
-    return different or [stem_of(each) for each in way.ran]
+    return different or [stem_of(each) for each in way.ran if program_of(each) not in _TIDIES]
 
 
 def _shape(cure: Cure, way: Lesson) -> Cure:
@@ -291,7 +310,7 @@ def _shape(cure: Cure, way: Lesson) -> Cure:
 
 def _helped(trouble: Trouble, way: Lesson, cures: Sequence[Cure]) -> Help:
     different = tuple(cure for cure in cures if isinstance(cure, Change))
-    first = "" if different else next((ran for ran in reversed(way.ran) if stem_of(ran) in cures), "")
+    first = "" if different else next((ran for ran in reversed(way.ran) if stem_of(ran) in cures or ran in cures), "")
     return Help(trouble=trouble, lesson=way, shared=different, first=first)
 
 
@@ -302,10 +321,10 @@ def _is_lesson(way: Lesson) -> bool:
     return not (way.is_retry and _IN_PROGRESS.search(way.error))
 
 
-def _is_about_here(way: Lesson, everyday: frozenset[str]) -> bool:
+def _is_about_here(way: Lesson, usage: Usage) -> bool:
     """Whether a failure of a single session says how things are in this project or on this machine: another spelling or one step before
-    it got over it, what failed was no piece of code, and the program is none that everybody here knows, unless the error itself names
-    the word that was wrong."""
+    it got over it, and what failed was no piece of code. Where the program is one that everybody here knows, it was a slip, unless the
+    error names the word that was wrong, or what failed never worked here."""
     cures = _cures(way)
     if _IN_PROGRESS.search(way.error) or _is_long(way) or only_looks(way.command) or not cures or len(way.ran) > 1:
         return False
@@ -316,7 +335,17 @@ def _is_about_here(way: Lesson, everyday: frozenset[str]) -> bool:
         return False
     if any(cure.how in (BEHIND, INSTEAD) for cure in different):
         return True
-    return program_of(way.command) not in everyday and kind_of(way.command) != "commit"
+    if kind_of(way.command) == "commit":
+        return False
+    return program_of(way.command) not in usage.everyday or any(_is_new(cure, way, usage) for cure in different)
+
+
+def _is_new(change: Change, way: Lesson, usage: Usage) -> bool:
+    """Whether nobody here ever ran the same with what failed, or without what worked."""
+    calls = usage.calls.get(_acts(way.command), [])
+    if change.how == WITHOUT and change.old.startswith("-"):
+        return not any(change.old.split()[0] in words for words in calls)
+    return change.how == WITH and bool(calls) and all(change.new.split()[0] in words for words in calls)
 
 
 def _is_narrower(way: Lesson) -> bool:

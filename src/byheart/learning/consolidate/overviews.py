@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
-from byheart.learning.earning import advice, earned
+from byheart.learning.earning import advice, earned, in_order
 from byheart.learning.extract.knowledge import SET_UP
+from byheart.sessions.facts.commands import is_script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 # Days with memory that count as recent.
 RECENT_DAYS = 3
 _COMMAND = re.compile(
-    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked "
+    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked (?P<ok>\d+) of (?P<all>\d+)"
 )
 # Where in the code a checker points to.
 _WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
-    "runs the tests": "Tests", "lints": "Linter", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
+    "runs the tests": "Tests", "lints": "Checks", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
     "installs dependencies": "Dependencies",
 }  # fmt: skip
 _FINDING = "agent's finding: "
@@ -107,16 +108,22 @@ def _commands(made: Blocks) -> dict[str, str]:
     """For each purpose the command that sessions really use: command → purpose. Calls that differ only in what they are pointed at are
     one command, told without that."""
     seen: dict[str, dict[tuple[str, str], set[str]]] = {}
+    runs: Counter[tuple[str, str]] = Counter()
+    worked: Counter[tuple[str, str]] = Counter()
     for each, extract in made.extracts:
         for line in (line for task in extract.tasks for line in task.knowledge):
             if found := _COMMAND.match(line.text):
                 own = (found["form"], found["folder"] or "")
+                runs[own] += int(found["all"])
+                worked[own] += int(found["ok"])
                 seen.setdefault(found["what"], {}).setdefault(own, set()).add(each.thread.id)
     best: dict[str, str] = {}
     least = 1 if len(made.extracts) <= _FEW else 2
     for what in _PURPOSES:
         if what in seen:
-            form, folder, sessions = _used_most(seen[what])
+            # What mostly fails is not how it is done here.
+            well = {own: threads for own, threads in seen[what].items() if 2 * worked[own] >= runs[own]}
+            form, folder, sessions = _used_most(well or seen[what])
             if sessions < least:
                 # What one of many sessions ran is no way of doing things here.
                 continue
@@ -135,8 +142,15 @@ def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str, int]:
     for (form, folder), threads in forms.items():
         families.setdefault((_told_to_do(form), folder), {})[form] = threads
     # The best there is: what was told once is not taken back because others came that had nothing to do with it.
+    # A script that the project has a name for is its way, where several sessions know it.
     (_, folder), family = max(
-        families.items(), key=lambda each: (len(set().union(*each[1].values())), -len(each[0][1]), each[0])
+        families.items(),
+        key=lambda each: (
+            len(sessions := set().union(*each[1].values()))
+            * (2 if any(map(is_script, each[1])) and len(sessions) > 1 else 1),
+            -len(each[0][1]),
+            each[0],
+        ),
     )
     sessions = len(set().union(*family.values()))
     top = max(family, key=lambda form: (len(family[form]), -len(form), form))
@@ -149,13 +163,16 @@ def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str, int]:
 
 def _others(made: Blocks, known: Sequence[str]) -> list[str]:
     """Commands without a purpose of a name that many sessions run, as one line; none where there are none."""
-    used: dict[str, set[str]] = {}
-    for each, extract in made.extracts:
+    used: dict[str, set[int]] = {}
+    for place, (_, extract) in enumerate(in_order(made.extracts)):
         for line in (line for task in extract.tasks for line in task.knowledge):
             if (found := _COMMAND.match(line.text)) and found["what"] == "is used":
-                used.setdefault(found["form"], set()).add(each.thread.id)
-    least = max(_STUCK, _OFTEN_USED * len(made.extracts))
-    often = sorted((-len(threads), form) for form, threads in used.items() if len(threads) >= least)
+                used.setdefault(found["form"], set()).add(place)
+    # What nobody ran in the last third may be gone.
+    least, fresh = max(_AGAIN, _OFTEN_USED * len(made.extracts)), len(made.extracts) * 2 // 3
+    often = sorted(
+        (-len(places), form) for form, places in used.items() if len(places) >= least and max(places) >= fresh
+    )
     told = [f"`{form}` ({-times} sessions)" for times, form in often if not any(f"`{form}`" in line for line in known)]
     return [f"Also run here: {', '.join(told[:_MOST_USED])}"] if told else []
 
@@ -221,7 +238,7 @@ def _troubles(made: Blocks) -> list[str]:
     """Errors that sessions met and got over, what is worth most first; what none got over, and rules that checks keep reporting."""
     found = earned(made.extracts)
     told = [
-        f"{_met(trouble)}, and none got over it: {_failed(trouble.stuck)}"
+        f"{_met(trouble)}, not solved in any: {_failed(trouble.stuck)}"
         for trouble in found.stuck[:_MOST_STUCK]
         if trouble.stuck
     ]

@@ -92,14 +92,12 @@ def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) ->
     sends."""
     quoted = [own for wish in known if (own := frozenset(content_words(wish.quote)))]
     asked = [one for text, place in told if (one := _asked(text, place)) is not None]
-    usual = [pattern for action, pattern in _ACTIONS.items() if any(action in wish.default for wish in known)]
+    usual = [(_ACTIONS[action], wish.words) for wish in known for action in _ACTIONS if action in wish.default]
     every = [
         one
         for one in asked
         if not any(_says_no_more(one.words, own) for own in quoted)
-        and not any(
-            len(content_words(pattern.sub("", one.quote))) <= _SAYING and pattern.search(one.quote) for pattern in usual
-        )
+        and not any(pattern.search(one.quote) and one.words - _CONSENT <= told for pattern, told in usual)
     ]
     every.sort(key=lambda each: (each.place.at, each.place.cite))
     clusters = _alike(every)
@@ -229,4 +227,7 @@ def _habit(actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wis
     action = " and ".join([", ".join(actions[:-1]), actions[-1]] if len(actions) > 1 else actions)
     text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'
     mine = list(dict.fromkeys(place for _, place in reversed(ordered)))
-    return Wish(text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True, quote=quote)
+    told = frozenset(word for each, _ in places for word in content_words(each))
+    return Wish(
+        text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True, quote=quote, words=told
+    )

@@ -53,8 +53,9 @@ class Wish:
     places: list[Mention] = field(default_factory=list)
     replaces: str = ""
     is_inferred: bool = False
-    # The request that stands for a habit.
+    # The request that stands for a habit, and the words of all of them.
     quote: str = ""
+    words: frozenset[str] = frozenset()
 
     @property
     def newest(self) -> datetime:

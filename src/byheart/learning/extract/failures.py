@@ -156,8 +156,8 @@ def _between(fix: FixFact, step: str, worked: str) -> dict[str, None]:
             is_own = bool(_STAGES.match(each)) and bool(_STAGES.match(step))
             if each not in known and _acts(each) not in same and not is_own and not lines_of.only_looks(each):
                 ran[_short(each)] = None
-    moved = lines_of.BEFORE.match(fix.proof.strip())
-    if moved and fix.proof in fix.commands and lines_of.form_of(fix.proof) == lines_of.form_of(fix.failed_command):
+    moved, before = lines_of.BEFORE.match(fix.proof.strip()), lines_of.BEFORE.match(fix.failed_command.strip())
+    if moved and moved.group() != (before.group() if before else "") and moved.group().startswith("cd "):
         ran[one_line(f"{moved.group().rstrip(' &;')} && {worked}", 120).replace("`", "'")] = None
     return ran
 

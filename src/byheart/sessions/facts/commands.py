@@ -20,27 +20,40 @@ _FILTERED = re.compile(r"\|&?\s*(?:e?grep|rg|sed|awk|head|cut|jq|wc|Select-Strin
 _TRIMMING = re.compile(r"[|>;]")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w{1,40})\1[^\n]*\n.*?(?:^\s*\2\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _NESTED = re.compile(r"\$\([^()]{0,2000}\)|`[^`]{0,2000}`")
+# What a project calls its own scripts by, whatever runs them.
+_SCRIPT = r"(?:[\w./-]+ run(?: -\S+)* |(?:make|just|task|mise|rake|nx|invoke|inv|composer|gradlew?) )"
 _MANAGER = r"(?:npm|pnpm|yarn|bun)(?: run)?(?: -\S+)*"
+_NAMED_SCRIPT = re.compile(rf"(?:{_SCRIPT}|{_MANAGER} )[a-z][\w:-]*(?!\S)")
 _KINDS = (
     (
         "test",
-        r"(?:pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|karma|cypress|playwright test|rspec|phpunit|pest|ctest|go test|cargo (?:test|nextest)|bun test|deno test|node --test|dotnet test|mvn (?:-\S+ )*(?:test|verify)|gradlew? (?:\S+ )*test|swift test|mix test|zig build test|sbt test|bats|make (?:\S+ )*(?:test|check)\b|"
+        r"(?:"
+        + _SCRIPT
+        + r"(?:test|tests|spec)[\w:-]*(?!\S)|pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|karma|cypress|playwright test|rspec|phpunit|pest|ctest|go test|cargo (?:test|nextest)|bun test|deno test|node --test|dotnet test|mvn (?:-\S+ )*(?:test|verify)|gradlew? (?:\S+ )*test|swift test|mix test|zig build test|sbt test|bats|make (?:\S+ )*(?:test|check)\b|"
         + _MANAGER
         + r" test\S*|nx test|turbo (?:run )?test|just test|invoke test)",
     ),
     (
         "types",
-        r"(?:mypy|pyright|basedpyright|tsc|ty check|" + _MANAGER + r" (?:type-?check|check[:-]?types?|types)\S*)(?!\S)",
+        r"(?:"
+        + _SCRIPT
+        + r"(?:type-?check|check[:-]?types?|types)[\w:-]*(?!\S)|mypy|pyright|basedpyright|tsc|ty check|"
+        + _MANAGER
+        + r" (?:type-?check|check[:-]?types?|types)\S*)(?!\S)",
     ),
     (
         "lint",
-        r"(?:eslint|biome (?:check|lint|ci)|ruff(?: check)?(?! format)|flake8|pylint|golangci-lint|go vet|cargo clippy|shellcheck|stylelint|markdownlint\S*|rubocop|"
+        r"(?:"
+        + _SCRIPT
+        + r"(?:lint|check|verify|ci)[\w:-]*(?!\S)|eslint|biome (?:check|lint|ci)|ruff(?: check)?(?! format)|flake8|pylint|golangci-lint|go vet|cargo clippy|shellcheck|stylelint|markdownlint\S*|rubocop|"
         + _MANAGER
-        + r" (?:lint|check)\S*|make lint|ktlint|hadolint)(?!\S)",
+        + r" (?:lint|check|verify)\S*|make lint|ktlint|hadolint)(?!\S)",
     ),
     (
         "format",
-        r"(?:prettier|black|gofmt|goimports|rustfmt|cargo fmt|ruff format|biome format|"
+        r"(?:"
+        + _SCRIPT
+        + r"(?:format|fmt)[\w:-]*(?!\S)|prettier|black|gofmt|goimports|rustfmt|cargo fmt|ruff format|biome format|"
         + _MANAGER
         + r" format\S*|make (?:fmt|format))(?!\S)",
     ),
@@ -51,6 +64,8 @@ _KINDS = (
     (
         "build",
         r"(?:"
+        + _SCRIPT
+        + r"build[\w:-]*(?!\S)|"
         + _MANAGER
         + r" build\S*|make(?: build| all)?(?=$|\s*$)|make build|cargo build|go build|gradlew? (?:\S+ )*(?:build|assemble)|mvn (?:-\S+ )*(?:package|install|compile)|docker build|vite build|webpack|dotnet build|cmake --build|ninja|swift build|zig build)(?!\S)",
     ),
@@ -69,7 +84,7 @@ _PROGRAMS = frozenset(
     bun deno node flutter dotnet mvn gradle gradlew swift mix zig sbt bats make npm pnpm yarn nx turbo just invoke eslint biome ruff
     flake8 pylint golangci-lint shellcheck stylelint markdownlint markdownlint-cli markdownlint-cli2 rubocop ktlint hadolint
     mypy pyright basedpyright tsc ty prettier black gofmt goimports rustfmt pip pip3 uv poetry apt apt-get brew bundle composer
-    gem docker vite webpack cmake ninja git""".split()
+    gem docker vite webpack cmake ninja git run task mise rake inv""".split()
 )
 _PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^|;&\"'\n]|&(?!&))+")
 _WRAPPED = re.compile(
@@ -173,6 +188,11 @@ def stem_of(form: str) -> str:
         if not (kept and kept[-1] == shown in ("FILE", "TEXT")):
             kept.append(shown)
     return " ".join(kept)
+
+
+def is_script(form: str) -> bool:
+    """Whether a command runs a script that the project gave a name, rather than a tool."""
+    return bool(_NAMED_SCRIPT.match(form))
 
 
 @lru_cache(maxsize=4096)
