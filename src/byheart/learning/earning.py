@@ -51,7 +51,8 @@ _TESTED = re.compile(
 _CHECKS = ("lint", "format", "commit")
 # A shell that could not go where it was told.
 _ELSEWHERE = re.compile(r"\bcd:(?:\d+:)? ")
-_CUT = "…"
+# Examples are alike in length where they differ by less.
+_CUT, _LENGTH = "…", 40
 # What tidies up finds nothing to tidy; that is no trouble.
 _TIDIES = frozenset("rm rmdir kill pkill killall unlink".split())
 _WORKED = re.compile(r"^`([^`]+)`.* \(worked [1-9]")
@@ -203,6 +204,8 @@ def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
             lesson = lesson_of(line.text)
             if lesson is None or program_of(lesson.command) in _TIDIES:
                 continue
+            # To tidy up first gets over nothing by itself.
+            lesson = replace(lesson, ran=tuple(each for each in lesson.ran if program_of(each) not in _TIDIES))
             signature = signature_of(lesson.error)
             trouble = known.setdefault(signature, Trouble(signature=signature))
             if trouble.met[-1:] != [place]:
@@ -264,8 +267,8 @@ def _help(trouble: Trouble, usage: Usage) -> Help | None:
         best = {cure for cure in shared if votes[cure] == most}
         # The example that shows it with the least besides.
         shapes = [(place, way, {_shape(cure, way) for cure in _cures(way)}) for place, way in ways]
-        fits = [(len(best & own), -len(own), place, way) for place, way, own in shapes]
-        *_, way = max(fits, key=lambda each: each[:3])
+        fits = [(len(best & own), -len(own), -len(way.command) // _LENGTH, place, way) for place, way, own in shapes]
+        *_, way = max(fits, key=lambda each: each[:4])
         return _helped(trouble, way, [cure for cure in _cures(way) if _shape(cure, way) in best])
     again = [(place, way) for place, way in ways if way.is_retry]
     tried = {place for place, _ in again}
@@ -298,7 +301,7 @@ def _cures(way: Lesson) -> list[Cure]:
         # What differs besides may not have mattered.
         return [elsewhere[-1]]
     different: list[Cure] = list(changes(way.command, way.proof, way.error))
-    return different or [stem_of(each) for each in way.ran if program_of(each) not in _TIDIES]
+    return different or [stem_of(each) for each in way.ran]
 
 
 def _shape(cure: Cure, way: Lesson) -> Cure:

@@ -8,6 +8,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
+from byheart.domain.values import dataclass
 from byheart.handbook.phrases import keywords, one_line
 from byheart.learning.consolidate.grouping import Blocks
 from byheart.learning.earning import advice, earned, in_order
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # Days with memory that count as recent.
 RECENT_DAYS = 3
 _COMMAND = re.compile(
-    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked (?P<ok>\d+) of (?P<all>\d+)"
+    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked "
 )
 # Where in the code a checker points to.
 _WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
@@ -108,57 +109,55 @@ def _commands(made: Blocks) -> dict[str, str]:
     """For each purpose the command that sessions really use: command → purpose. Calls that differ only in what they are pointed at are
     one command, told without that."""
     seen: dict[str, dict[tuple[str, str], set[str]]] = {}
-    runs: Counter[tuple[str, str]] = Counter()
-    worked: Counter[tuple[str, str]] = Counter()
     for each, extract in made.extracts:
         for line in (line for task in extract.tasks for line in task.knowledge):
             if found := _COMMAND.match(line.text):
                 own = (found["form"], found["folder"] or "")
-                runs[own] += int(found["all"])
-                worked[own] += int(found["ok"])
                 seen.setdefault(found["what"], {}).setdefault(own, set()).add(each.thread.id)
     best: dict[str, str] = {}
     least = 1 if len(made.extracts) <= _FEW else 2
     for what in _PURPOSES:
         if what in seen:
-            # What mostly fails is not how it is done here.
-            well = {own: threads for own, threads in seen[what].items() if 2 * worked[own] >= runs[own]}
-            form, folder, sessions = _used_most(well or seen[what])
-            if sessions < least:
-                # What one of many sessions ran is no way of doing things here.
-                continue
-            bare = form.removesuffix(_POINTED)
-            if what == "starts it" and bare != form:
-                # What is started by itself is told whole; how a program begins is nothing to start.
-                continue
-            told = f"`{bare}` with a file or a name" if bare != form else f"`{form}`"
-            best[f"{told} in `{folder}`" if folder else told] = what
+            ranked = _families(seen[what])
+            # Some work is checked in two ways.
+            most = ranked[0].sessions
+            for family in ranked[:1] + [each for each in ranked[1:2] if what == _PURPOSES[0] and each.sessions >= max(_STUCK, most / 2)]:  # fmt: skip
+                form = family.form
+                bare = form.removesuffix(_POINTED)
+                if family.sessions < least or (what == "starts it" and bare != form):
+                    # What one of many sessions ran is no way of doing things here, and how a program begins is nothing to start.
+                    continue
+                told = f"`{bare}` with a file or a name" if bare != form else f"`{form}`"
+                best[f"{told} in `{family.folder}`" if family.folder else told] = what
     return best
 
 
-def _used_most(forms: dict[tuple[str, str], set[str]]) -> tuple[str, str, int]:
-    """Of all forms of commands for one purpose, with their folders, the one to tell, and how many sessions used it."""
-    families: dict[tuple[str, str], dict[str, set[str]]] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandFamily:
+    """Calls that differ only in what they are pointed at, in one folder: the form to tell, and in how many sessions they worked."""
+
+    form: str
+    folder: str
+    sessions: int
+
+
+def _families(forms: dict[tuple[str, str], set[str]]) -> list[CommandFamily]:
+    """The commands for one purpose, the one that is used most first."""
+    found: dict[tuple[str, str], dict[str, set[str]]] = {}
     for (form, folder), threads in forms.items():
-        families.setdefault((_told_to_do(form), folder), {})[form] = threads
-    # The best there is: what was told once is not taken back because others came that had nothing to do with it.
-    # A script that the project has a name for is its way, where several sessions know it.
-    (_, folder), family = max(
-        families.items(),
-        key=lambda each: (
-            len(sessions := set().union(*each[1].values()))
-            * (2 if any(map(is_script, each[1])) and len(sessions) > 1 else 1),
-            -len(each[0][1]),
-            each[0],
-        ),
-    )
-    sessions = len(set().union(*family.values()))
-    top = max(family, key=lambda form: (len(family[form]), -len(form), form))
-    shared = _shared_start(list(family))
-    if len(family[top]) * 2 > sessions or len(shared.split()) < _SAYING:
-        return top, folder, sessions
-    # Where nobody ran it by itself, it may not work so.
-    return (shared if shared in family else f"{shared}{_POINTED}"), folder, sessions
+        found.setdefault((_told_to_do(form), folder), {})[form] = threads
+    ranked = []
+    for (told, folder), family in found.items():
+        sessions = len(set().union(*family.values()))
+        top = max(family, key=lambda form: (len(family[form]), -len(form), form))
+        shared = _shared_start(list(family))
+        if len(family[top]) * 2 <= sessions and len(shared.split()) >= _SAYING:
+            # Where nobody ran it by itself, it may not work so.
+            top = shared if shared in family else f"{shared}{_POINTED}"
+        # A script that the project has a name for is its way, where several sessions know it.
+        weight = sessions * (2 if _is_own_way(told) and sessions > 1 else 1)
+        ranked.append((-weight, len(told), told, CommandFamily(form=top, folder=folder, sessions=sessions)))
+    return [each[3] for each in sorted(ranked, key=lambda each: each[:3])]
 
 
 def _others(made: Blocks, known: Sequence[str]) -> list[str]:
@@ -177,11 +176,16 @@ def _others(made: Blocks, known: Sequence[str]) -> list[str]:
     return [f"Also run here: {', '.join(told[:_MOST_USED])}"] if told else []
 
 
+def _is_own_way(told: str) -> bool:
+    """Whether a script has a plain name: one for a part of the work has more to it."""
+    return is_script(told) and told.rsplit(" ", 1)[-1].isalpha()
+
+
 def _told_to_do(form: str) -> str:
     """The program with what it is told to do, without what it is pointed at."""
     words = [word for word in form.split() if not re.match(r"\w+=", word)]
-    named = next((word for word in words[1:] if re.fullmatch(r"[a-z][a-z:_-]*", word)), "")
-    return f"{words[0]} {named}" if words else form
+    named = [word for word in words[1:] if re.fullmatch(r"[a-z][a-z:_-]*", word)]
+    return " ".join([words[0], *named[: 2 if named[:1] == ["run"] else 1]]) if words else form
 
 
 def _shared_start(forms: Sequence[str]) -> str:
