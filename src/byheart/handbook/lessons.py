@@ -45,9 +45,10 @@ class Lesson:
 
 def lesson_line(lesson: Lesson) -> str:
     """A lesson as a line."""
+    error = one_line(lesson.error, 200).replace("`", "'")
     if not lesson.is_solved:
         how = "still failed at the end:" if lesson.is_last else "failed with"
-        return f"`{lesson.command}` {how} `{one_line(lesson.error, 200)}` -> {_UNSOLVED}"
+        return f"`{lesson.command}` {how} `{error}` -> {_UNSOLVED}"
     did = []
     if lesson.changed:
         did.append("changing " + ", ".join(f"`{path}`" for path in lesson.changed))
@@ -59,7 +60,7 @@ def lesson_line(lesson: Lesson) -> str:
         if did
         else [f"{ended}{_AGAIN + _SPOKE * lesson.is_asked if lesson.is_retry else ''}"]
     )
-    return " -> ".join([f"`{lesson.command}` failed with `{one_line(lesson.error, 200)}`", *steps])
+    return " -> ".join([f"`{lesson.command}` failed with `{error}`", *steps])
 
 
 def lesson_of(line: str) -> Lesson | None:

@@ -30,7 +30,7 @@ _EDITS = (How.EDIT, How.CREATE, How.DELETE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A command that was run. `form` is without what only trims its output."""
+    """A command that was run. `form` is without what only trims its output; `went_at` is the turn whose call had gone to its folder."""
 
     number: int
     command: str
@@ -40,6 +40,7 @@ class Ran:
     ok: bool | None
     result: str | None
     errors: tuple[str, ...]
+    went_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -49,6 +50,7 @@ class Evidence:
     turns: list[Turn]
     shell: str | None = ""
     keeps_folder: bool = False
+    went_at: int | None = None
     prompts: list[Turn] = field(default_factory=list)
     plans: list[Turn] = field(default_factory=list)
     answers: list[Turn] = field(default_factory=list)
@@ -72,10 +74,19 @@ class Evidence:
         return max(self.edits_at.values(), default=0)
 
 
-def gathered(turns: Sequence[Turn], cwd: str, shell: str | None = "", *, keeps_folder: bool = False) -> Evidence:
+def gathered(
+    turns: Sequence[Turn],
+    cwd: str,
+    shell: str | None = "",
+    *,
+    keeps_folder: bool = False,
+    went_at: int | None = None,
+) -> Evidence:
     """The evidence of these turns; those that do not count are left out. Paths are shown from the session's folder. `shell` is
-    the folder that its shell stood in before, where it stays there from one command to the next."""
-    found = Evidence([turn for turn in turns if turn.is_evidence], shell=shell, keeps_folder=keeps_folder)
+    the folder that its shell stood in before, where it stays there from one command to the next, and `went_at` the turn that went there."""
+    found = Evidence(
+        [turn for turn in turns if turn.is_evidence], shell=shell, keeps_folder=keeps_folder, went_at=went_at
+    )
     steps: list[Step] = []
     for turn in found.turns:
         if turn.tool is not None:
@@ -143,11 +154,12 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
             number=turn.number,
             command=turn.command,
             form=form,
-            folder=_ran_in(found, turn.command, cwd),
+            folder=_ran_in(found, turn.command, cwd, turn.number),
             kind=kind,
             ok=ok,
             result=result,
             errors=tuple(wrong),
+            went_at=found.went_at if found.went_at != turn.number else None,
         )
     )
     met = tuple((errors.signature_of(each), each) for each in wrong)
@@ -165,7 +177,7 @@ def _call(found: Evidence, steps: list[Step], turn: Turn, cwd: str) -> None:
     )
 
 
-def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:
+def _ran_in(found: Evidence, command: str, cwd: str, number: int) -> str | None:
     """The folder that a command ran in; a shell that stays where it was is followed."""
     start = found.shell if found.keeps_folder else ""
     moved = _CHANGED_TO.match(command) or _ONLY_CHANGED.match(command)
@@ -178,7 +190,7 @@ def _ran_in(found: Evidence, command: str, cwd: str) -> str | None:
     if folder is not None and folder.startswith(".."):
         folder = None
     if found.keeps_folder:
-        found.shell = folder
+        found.shell, found.went_at = folder, number
     return folder
 
 

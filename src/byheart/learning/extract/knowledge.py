@@ -137,7 +137,10 @@ def _commands(found: Evidence) -> list[Bullet]:
             result = f"; last: {told}" if told else ""
             where = f" in `{folder}`" if folder else ""
             text = f"`{form}`{where} {_KINDS[kind]} here (worked {times} of {times + failed}{result})"
-            lines.append(Bullet(one_line(text, 300), (same[-1].number,)))
+            # Where it ran was said by the call that went there.
+            went = same[-1].went_at if folder else None
+            turns = (same[-1].number,) if went is None else (went, same[-1].number)
+            lines.append(Bullet(one_line(text, 300), turns))
     return lines
 
 
@@ -205,7 +208,7 @@ def _places(found: Evidence) -> list[Bullet]:
         return []
     shown = ", ".join(f"`{path}`" for path in files[:_MOST_FILES])
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-    turns = tuple(sorted({found.edits_at[path] for path in files[:_MOST_FILES]}))[:3]
+    turns = tuple(sorted({found.edits_at[path] for path in files[:_MOST_FILES]}))
     return [Bullet(one_line(f"the changes for this are in {shown}{more}", 500), turns)]
 
 

@@ -46,11 +46,12 @@ def learnt(session: Session, turns: Sequence[Turn], project: str) -> SessionExtr
     cwd = session.cwd or ""
     parts = stretches(turns)
     shell: str | None = ""
+    went_at: int | None = None
     tasks: list[Task] = []
     candidates: list[PossiblePreference] = []
     for place, part in enumerate(parts):
-        found = gathered(part.turns, cwd, shell, keeps_folder=session.agent in _KEEPS_FOLDER)
-        shell = found.shell
+        found = gathered(part.turns, cwd, shell, keeps_folder=session.agent in _KEEPS_FOLDER, went_at=went_at)
+        shell, went_at = found.shell, found.went_at
         name = name_of(part.opening, session.title if len(parts) == 1 else None)
         if is_vague(name):
             name = _name_by_work(found) or name
