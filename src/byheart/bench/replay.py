@@ -112,7 +112,7 @@ def measured(data: str, only: Sequence[str], progress: Callable[[str], None]) ->
     every: list[tuple[str, Event]] = []
     for repo, streams in projects(data, only):
         progress(f"{repo}: {len(streams)} sessions")
-        events, remarks = _replayed(streams)
+        events, remarks = replayed(streams)
         rows.append(_row(repo, len(streams), events, remarks))
         every += [(repo, event) for event in events]
     if len(rows) > 1:
@@ -143,7 +143,9 @@ def _row(name: str, sessions: int, events: Sequence[Event], remarks: tuple[int, 
     return row
 
 
-def _replayed(streams: Sequence[Stream]) -> tuple[list[Event], tuple[int, int]]:
+def replayed(streams: Sequence[Stream]) -> tuple[list[Event], tuple[int, int]]:
+    """The events of one project, each with when memory would have known it; and how many remarks would have been made at failures, with how
+    many of them did not apply."""
     events: list[Event] = []
     history = History()
     said = wrong = 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.notebooks import overview
     from byheart.recall import recall
+    from byheart.sessions.facts import commands
     from byheart.text import client_text
     from byheart.workspace.context import Context
 else:
@@ -37,6 +38,7 @@ else:
     consolidation = module("byheart.learning.consolidation")
     overview = module("byheart.notebooks.overview")
     recall = module("byheart.recall.recall")
+    commands = module("byheart.sessions.facts.commands")
     client_text = module("byheart.text.client_text")
 
 _BOTH = (Scope.LOCAL, Scope.GLOBAL)
@@ -140,6 +142,8 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
             wishes.lines.append(BriefLine(text=wish(line), address=address, why=_why_wish(line)))
         elif title == TIPS and line.startswith("Related skill: "):
             tips.left_out.append((_tip(line), address, "a procedure is read when it is needed"))
+        elif title == TIPS and is_plain(line):
+            tips.left_out.append((line, address, "a tool called as anybody would call it"))
         elif title == TIPS and not line.startswith(_SEARCH):
             tips.lines.append(BriefLine(text=_tip(line), address=address, why=_why_tip(line)))
         elif title == INDEX and is_forgotten(topic_label(line)):
@@ -221,6 +225,19 @@ def _why_tip(line: str) -> str:
         return "a procedure that repeats"
     again = re.match(r"(?:Met in|In) (\d+) sessions", line)
     return f"came up in {again[1]} sessions" if again else "a tip of the summary; MEMORY.md names the sessions"
+
+
+_CALL = re.compile(r"^[A-Z][a-z]+: `(?P<call>[^`]+)`(?: with a file or a name)?$")
+
+
+def is_plain(line: str) -> bool:
+    """Whether a line of the summary names a tool with no more than what it is to do: neither a script of the project nor an option, a
+    folder or a target."""
+    found = _CALL.match(line)
+    if found is None:
+        return False
+    words = [word for word in found["call"].split() if word != "./..."]
+    return len(words) <= 2 and not commands.is_script(found["call"]) and all(word.isalpha() for word in words)
 
 
 _SKILL = re.compile(r"^Related skill: skills/(?P<name>[\w.-]+)/SKILL\.md: ")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 HALF_LIFE = 20
 # Meetings that make a habit of what a single one may do by chance: trying again, being stuck, breaking the same rule.
 OFTEN = 3
-# What is worth less than this was met so long ago that it may be gone.
-_STALE = 0.3
+# What nobody met in so many sessions, nor in the last third of all, may be gone, unless as many met it before.
+_QUIET, _LASTING = 12, 5
 # A program that so large a part of the sessions uses is known to whoever uses it: what fails once is a slip.
 _EVERYDAY, _FEW_SESSIONS = 0.3, 5
 # Where a line points into a file, or tells of a test: that is work in progress, not how things are here.
@@ -48,6 +48,7 @@ _TESTED = re.compile(
     r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]|\(fail\)|^(?:test )?\S+ \.\.\. FAILED",
     re.IGNORECASE,
 )
+_MENDS = ("lint", "format")
 _CHECKS = ("lint", "format", "commit")
 # A shell that could not go where it was told.
 _ELSEWHERE = re.compile(r"\bcd:(?:\d+:)? ")
@@ -101,7 +102,7 @@ class Earned:
     help: tuple[Help, ...] = ()
     stuck: tuple[Trouble, ...] = ()
     unsure: tuple[Trouble, ...] = ()
-    rules: tuple[tuple[Trouble, Lesson], ...] = ()
+    rules: tuple[Help, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +151,7 @@ def advice(help_: Help) -> str:
             told.append(f"{how} {', '.join(f'`{word}`' for word in words)}")
     told += [f"with `{change.new}` instead of `{change.old}`" for change in help_.shared if change.how == INSTEAD]
     if not told and not help_.shared:
-        if lesson.is_retry:
+        if lesson.proof == lesson.command:
             return "ask the user first, then run it again" if lesson.is_asked else "passes when it is run again"
         return f"`{lesson.proof}` works"
     if told:
@@ -176,16 +177,20 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
         elif not other.also:
             told[cure] = replace(other, also=each.lesson.error)
     helped = {each.trouble.signature for each in known}
-    again = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions > 1]
-    rest = [trouble for trouble in again if trouble.sessions >= OFTEN]
+    rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN and _is_fresh(trouble, len(ordered))]  # fmt: skip
     return Earned(
-        help=tuple(each for each in told.values() if each.trouble.worth(len(ordered)) >= _STALE),
+        help=tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered))),
         stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
         unsure=tuple(
             each for each in rest if each.ways and not _is_of_the_day(each.ways[-1][1].error) and _rule(each) is None
         ),
-        rules=tuple((each, rule) for each in again if (rule := _rule(each)) is not None),
+        rules=tuple(rule for each in rest if (rule := _rule(each)) is not None),
     )
+
+
+def _is_fresh(trouble: Trouble, now: int) -> bool:
+    """Whether an error may still be met."""
+    return trouble.sessions >= _LASTING or now - trouble.met[-1] <= max(_QUIET, now / 3)
 
 
 def _is_stuck(trouble: Trouble, worked: Mapping[str, int]) -> bool:
@@ -193,7 +198,8 @@ def _is_stuck(trouble: Trouble, worked: Mapping[str, int]) -> bool:
     lesson = trouble.stuck
     if lesson is None or trouble.ways or _is_of_the_day(lesson.error) or is_from_shell(lesson.error):
         return False
-    return worked.get(_acts(lesson.command), -1) < trouble.met[-1] and kind_of(lesson.command) != "test"
+    is_since = worked.get(_acts(lesson.command), -1) < trouble.met[-1]
+    return is_since and trouble.sessions >= _LASTING and kind_of(lesson.command) != "test"
 
 
 def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
@@ -281,7 +287,7 @@ def _help(trouble: Trouble, usage: Usage) -> Help | None:
     for _, way in reversed(ways):
         different = [cure for cure in _cures(way) if isinstance(cure, Change) and _is_telling(cure, way)]
         only = way.ran if len(way.ran) == 1 and way.proof == way.command and not way.changed else ()
-        if (different or only) and not _IN_PROGRESS.search(way.error) and not _is_long(way):
+        if (different or (only and _cures(way))) and not _IN_PROGRESS.search(way.error) and not _is_long(way):
             return _helped(trouble, way, different or _cures(way))
     return None
 
@@ -301,7 +307,12 @@ def _cures(way: Lesson) -> list[Cure]:
         # What differs besides may not have mattered.
         return [elsewhere[-1]]
     different: list[Cure] = list(changes(way.command, way.proof, way.error))
-    return different or [stem_of(each) for each in way.ran]
+    return different or [stem_of(each) for each in way.ran if not _is_repair(each)]
+
+
+def _is_repair(ran: str) -> bool:
+    """Whether a command was done to files: then it is done, as a change of files is."""
+    return any(is_file(word) for word in ran.split()[1:] if not word.startswith("-")) or only_looks(ran)
 
 
 def _shape(cure: Cure, way: Lesson) -> Cure:
@@ -371,10 +382,17 @@ def _is_long(way: Lesson) -> bool:
     return way.command.endswith(_CUT) or way.proof.endswith(_CUT)
 
 
-def _rule(trouble: Trouble) -> Lesson | None:
-    """The newest call in which a checker reported this, or which a check stopped; what a compiler says is about the code of the day."""
+def _rule(trouble: Trouble) -> Help | None:
+    """What a checker reports, or what a check stops, by the newest call that met it, with what was run more than once before it was gone;
+    what a compiler says is about the code of the day."""
     ways = [way for _, way in reversed(trouble.ways) if not is_wrapper(way.error) and not _TESTED.search(way.error)]
-    return next((way for way in ways if kind_of(way.command) in _CHECKS), None)
+    mine = next((way for way in ways if kind_of(way.command) in _CHECKS), None)
+    if mine is None:
+        return None
+    # A change of files may have been what helped, but nobody runs the same by chance.
+    ran = Counter(stem_of(each) for way in ways for each in (*way.ran, way.proof) if kind_of(each) in _MENDS)
+    often = [(times, each) for each, times in ran.items() if times > 1 and each != stem_of(mine.command)]
+    return Help(trouble=trouble, lesson=mine, first=max(often)[1] if often else "")
 
 
 def _is_of_the_day(error: str) -> bool:

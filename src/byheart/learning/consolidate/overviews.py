@@ -14,6 +14,7 @@ from byheart.learning.consolidate.grouping import Blocks
 from byheart.learning.earning import advice, earned, in_order
 from byheart.learning.extract.knowledge import SET_UP
 from byheart.sessions.facts.commands import is_script
+from byheart.sessions.facts.differences import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from byheart.handbook.lessons import Lesson
     from byheart.learning.consolidate.wishes import Wish
     from byheart.learning.earning import Trouble
+    from byheart.sessions.facts.differences import Change
 
 # Days with memory that count as recent.
 RECENT_DAYS = 3
@@ -38,10 +40,10 @@ _FINDING = "agent's finding: "
 _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
-_MOST_TROUBLES, _MOST_STUCK, _MOST_UNSURE, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 3, 4, 3, 4, 4
+_MOST_TROUBLES, _MOST_STUCK, _MOST_UNSURE, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 2, 4, 3, 4, 4
 # In so few sessions once is as good as often; a command that so many of them run is one of the project's.
 _FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
-_POINTED = " FILE"
+_POINTED, _LONG_CALL = " FILE", 70
 # So many words say what a command does.
 _SAYING = 2
 
@@ -246,14 +248,17 @@ def _troubles(made: Blocks) -> list[str]:
         for trouble in found.stuck[:_MOST_STUCK]
         if trouble.stuck
     ]
-    told += [f"{_met(each.trouble)}: {_failed(each.lesson, each.also)}; {advice(each)}" for each in found.help]
+    told += [
+        f"{_met(each.trouble)}: {_failed(each.lesson, each.also, each.shared)}; {advice(each)}" for each in found.help
+    ]
     told += [
         f"{_met(trouble)}, and got over each time in another way: {_failed(trouble.ways[-1][1])}"
         for trouble in found.unsure[:_MOST_UNSURE]
     ]
     rules = [
-        f"{_met(trouble)}, reported by `{rule.command}`: {_bare(rule.error)}"
-        for trouble, rule in found.rules[:_MOST_RULES]
+        f"{_met(rule.trouble)}, reported by `{rule.lesson.command}`: {_bare(rule.lesson.error)}"
+        + (f"; run `{rule.first}` first" if rule.first else "")
+        for rule in found.rules[:_MOST_RULES]
     ]
     return [*told[: _MOST_TROUBLES - len(rules)], *rules]
 
@@ -262,9 +267,20 @@ def _met(trouble: Trouble) -> str:
     return f"Met in {trouble.sessions} sessions" if trouble.sessions > 1 else "Met once"
 
 
-def _failed(lesson: Lesson, also: str = "") -> str:
+def _failed(lesson: Lesson, also: str = "", shared: Sequence[Change] = ()) -> str:
     more = f" and `{one_line(also, 100)}`" if also else ""
-    return f"`{lesson.command}` failed with `{one_line(lesson.error, 160)}`{more}"
+    return f"`{_told_short(lesson.command, shared)}` failed with `{one_line(lesson.error, 160)}`{more}"
+
+
+def _told_short(command: str, shared: Sequence[Change]) -> str:
+    """A long call by what it begins with and the words that were wrong."""
+    if len(command) <= _LONG_CALL or not shared:
+        return command
+    words = command.split()[:2]
+    wrong = [change.old for change in shared if change.old and change.old not in words]
+    if any(is_file(word) for word in words[1:]):
+        words = words[:1]
+    return " ".join([*words, "…", *wrong])
 
 
 def _bare(error: str) -> str:

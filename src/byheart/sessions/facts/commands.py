@@ -24,6 +24,7 @@ _NESTED = re.compile(r"\$\([^()]{0,2000}\)|`[^`]{0,2000}`")
 _SCRIPT = r"(?:[\w./-]+ run(?: -\S+)* |(?:make|just|task|mise|rake|nx|invoke|inv|composer|gradlew?) )"
 _MANAGER = r"(?:npm|pnpm|yarn|bun)(?: run)?(?: -\S+)*"
 _NAMED_SCRIPT = re.compile(rf"(?:{_SCRIPT}|{_MANAGER} )[a-z][\w:-]*(?!\S)")
+_BUILT_IN = frozenset("install i add ci exec dlx x create init remove update why audit publish".split())
 _KINDS = (
     (
         "test",
@@ -192,7 +193,10 @@ def stem_of(form: str) -> str:
 
 def is_script(form: str) -> bool:
     """Whether a command runs a script that the project gave a name, rather than a tool."""
-    return bool(_NAMED_SCRIPT.match(form))
+    words = form.split()
+    # What package managers do themselves; bun and deno bring their own runner of tests.
+    is_own = words[1:2] and words[1] in _BUILT_IN
+    return bool(_NAMED_SCRIPT.match(form)) and not is_own and not form.startswith(("bun test", "deno test"))
 
 
 @lru_cache(maxsize=4096)

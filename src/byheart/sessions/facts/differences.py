@@ -159,13 +159,10 @@ def _is_alike(one: str, other: str) -> bool:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """Whether two words are nearly the same, as where a part was left out."""
+    """Whether two words are nearly the same, as where a part was left out; of words that were cut nobody knows."""
     first, second = _bare(one), _bare(other)
-    return (
-        first != second
-        and min(len(first), len(second)) > _SHORT
-        and SequenceMatcher(None, first, second).ratio() >= _NEAR
-    )
+    is_whole = first != second and not first.endswith(_CUT) and not second.endswith(_CUT)
+    return is_whole and min(len(first), len(second)) > _SHORT and SequenceMatcher(None, first, second).ratio() >= _NEAR
 
 
 def is_named(word: str, error: str) -> bool:
