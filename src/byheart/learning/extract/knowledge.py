@@ -53,7 +53,7 @@ _EXPLAINS = re.compile(
 # A request that is short enough to be said again in nearly the same words.
 _FEWEST, _MOST_WORDS, _REQUEST, _MOST_REQUESTS = 2, 12, 110, 6
 # An address in a network, or a host with its port.
-_HOSTS = re.compile(r"\b(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.)|\b[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}\b")
+_HOSTS = re.compile(r"\b(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.\d)|\b[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}\b")
 _MOST_SET_UP = 3
 # An install command that adds something is about that.
 _ADDS = re.compile(r"\s(?:add|install|i|get)\s+(?:-\S+\s+)*(?!-|\.|/)\S")

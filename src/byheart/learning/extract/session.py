@@ -118,7 +118,7 @@ def _is_worth_it(task: Task, found: Evidence) -> bool:
         return True
     if found.edited and any(each.ok is not None for each in found.ran if each.kind):
         return True
-    if any(line.text.startswith("decided by the user") for line in task.knowledge):
+    if any(line.text.startswith(("decided by the user", knowledge.SET_UP)) for line in task.knowledge):
         return True
     told = sum(line.text.startswith("agent's finding") for line in task.knowledge)
     return (bool(found.edited) and len(found.turns) >= 6) or (told >= 2 and len(found.turns) >= 10)

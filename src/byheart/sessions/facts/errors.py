@@ -264,11 +264,11 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
             edited.update(dict.fromkeys(step.edited))
             continue
         if _is_proof(failed, step, signature):
+            # Of all that was run in between, what the failed call itself had named is what it asked for.
+            asked = [each for each in commands if _is_said(each, failed.said)]
+            commands = asked[-1:] or commands
             if step.command not in commands and _differs(failed.command, step.command):
                 commands.append(step.command)
-            # Of all that was run in between, what the failed call itself had named is what it asked for.
-            asked = [each for each in commands[:-1] if _is_said(each, failed.said)]
-            commands = [*asked[-1:], commands[-1]] if asked else commands
             return FixFact(
                 error=text,
                 signature=signature,
