@@ -99,7 +99,7 @@ def test_trouble_that_nobody_met_for_long_is_told_no_more(tmp_path: Path, quiet:
 
 def test_error_that_each_session_got_over_in_its_own_way_is_told_as_that(tmp_path: Path) -> None:
     world = World(tmp_path)
-    for number, way in enumerate(("bake a.rye", "bake b.rye", "bake c.rye")):
+    for number, way in enumerate(f"bake {name}.rye" for name in "abcde"):
         world.session(
             ("user", f"Mend part {number} of the oven."),
             failed("serve oven", "Error: the oven did not answer in time"),
@@ -108,7 +108,7 @@ def test_error_that_each_session_got_over_in_its_own_way_is_told_as_that(tmp_pat
         )
     world.learn()
     [line] = tips(world)
-    assert line.startswith("Met in 3 sessions, and got over each time in another way: `serve oven` failed with")
+    assert line.startswith("Met in 5 sessions, and got over each time in another way: `serve oven` failed with")
 
 
 def test_commands_that_several_sessions_run_are_told_and_scripts_come_before_tools(tmp_path: Path) -> None:
@@ -179,3 +179,16 @@ def test_what_a_program_has_to_do_is_no_wish_and_what_the_agents_file_is_to_say_
     world.learn()
     wishes = world.text("memory_summary.md").partition("## User preferences")[2].partition("\n## ")[0]
     assert bool([line for line in wishes.split("\n") if line.startswith("- when")]) is is_wish
+
+
+def test_wish_that_begins_with_what_another_session_cannot_know_waits_in_the_inbox(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(
+        ("user", "Mend the oven. The bell you found is right, but it needs to be checked by hand from now on."),
+        ("edit", "oven/a.py"),
+        ("run", "make test", "48 passed in 2.10s", 0),
+    )
+    world.learn()
+    wishes = world.text("memory_summary.md").partition("## User preferences")[2].partition("\n## ")[0]
+    assert "checked by hand" not in wishes
+    assert any("checked by hand" in each.text for each in world.door().inbox())

@@ -55,7 +55,8 @@ _ELSEWHERE = re.compile(r"\bcd:(?:\d+:)? ")
 # Examples are alike in length where they differ by less.
 _CUT, _LENGTH = "…", 40
 # What tidies up finds nothing to tidy; that is no trouble.
-_TIDIES = frozenset("rm rmdir kill pkill killall unlink".split())
+_REMOVES = frozenset("rm rmdir unlink".split())
+_TIDIES = _REMOVES | frozenset("kill pkill killall".split())
 _WORKED = re.compile(r"^`([^`]+)`.* \(worked [1-9]")
 # The same call, run elsewhere.
 _MOVED = re.compile(r"cd (?P<folder>\S+) && ")
@@ -182,7 +183,12 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
         help=tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered))),
         stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
         unsure=tuple(
-            each for each in rest if each.ways and not _is_of_the_day(each.ways[-1][1].error) and _rule(each) is None
+            each
+            for each in rest
+            if each.sessions >= _LASTING
+            and each.ways
+            and not _is_of_the_day(each.ways[-1][1].error)
+            and _rule(each) is None
         ),
         rules=tuple(rule for each in rest if (rule := _rule(each)) is not None),
     )
@@ -210,8 +216,8 @@ def _troubles(ordered: Sequence[tuple[Written, Extract]]) -> list[Trouble]:
             lesson = lesson_of(line.text)
             if lesson is None or program_of(lesson.command) in _TIDIES:
                 continue
-            # To tidy up first gets over nothing by itself.
-            lesson = replace(lesson, ran=tuple(each for each in lesson.ran if program_of(each) not in _TIDIES))
+            # To remove files first gets over nothing by itself.
+            lesson = replace(lesson, ran=tuple(each for each in lesson.ran if program_of(each) not in _REMOVES))
             signature = signature_of(lesson.error)
             trouble = known.setdefault(signature, Trouble(signature=signature))
             if trouble.met[-1:] != [place]:

@@ -77,7 +77,14 @@ def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     # What ends a piece of work is one habit, whatever it is made of.
     ends = [action for action in _ENDS if action in often]
     groups = [ends] if ends else []
-    groups += [[action] for action in often if action not in ends]
+    for action in (action for action in often if action not in ends):
+        # What is asked for in one breath is one habit, too.
+        said = _usual(often[action])
+        whole = next((own for own in groups if said == _usual([one for each in own for one in often[each]])), None)
+        if whole is None:
+            groups.append([action])
+        else:
+            whole.append(action)
     return [_habit(actions, [each for action in actions for each in often[action]]) for actions in groups]
 
 
@@ -218,11 +225,17 @@ def manners(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
     return wishes
 
 
-def _habit(actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wish:
-    """A habit in the words that are used most, and latest."""
+def _usual(places: Sequence[tuple[str, Mention]]) -> str:
+    """Of several requests the words that are used most, and latest."""
     often = Counter(normalised(quote) for quote, _ in places)
     ordered = sorted(places, key=lambda each: (each[1].at, each[1].cite))
-    quote = max(enumerate(ordered), key=lambda each: (often[normalised(each[1][0])], each[0]))[1][0]
+    return max(enumerate(ordered), key=lambda each: (often[normalised(each[1][0])], each[0]))[1][0]
+
+
+def _habit(actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wish:
+    """A habit in the words that are used most, and latest."""
+    ordered = sorted(places, key=lambda each: (each[1].at, each[1].cite))
+    quote = _usual(places)
     sessions = len({place.thread for _, place in places})
     action = " and ".join([", ".join(actions[:-1]), actions[-1]] if len(actions) > 1 else actions)
     text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'

@@ -27,6 +27,10 @@ _TAIL = re.compile(
     r"[,\s]*\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|please|thanks?(?: you)?|ok\??)\W*$",
     re.IGNORECASE,
 )
+_REFERS = re.compile(
+    r"(?:it|this|that|these|those|they)\b(?!\s+(?:repo|repository|project|codebase|team|package|service)\b)",
+    re.IGNORECASE,
+)
 _MOST = 40
 _QUOTED = re.compile(r"\"[^\"\n]{8,200}\"|“[^”\n]{8,200}”|«[^»\n]{8,200}»|「[^」\n]{4,200}」")
 # How a candidate begins that is about taking something out of memory.
@@ -78,7 +82,9 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
             is_quoted = (
                 bare != sentence and not lasting.judged(bare, in_document=document, is_correction=corrects).is_sure
             )
-            if judged.is_sure and not is_quoted and not is_handed_over(turn.text, sentence):
+            # What "it" is, another session cannot know.
+            is_whole = not _REFERS.match(default)
+            if judged.is_sure and is_whole and not is_quoted and not is_handed_over(turn.text, sentence):
                 manner = "corrected" if corrects else _manner(sentence)
                 known = sure.setdefault(key, (sentence, default, [], manner))
                 known[2].append(turn.number)

@@ -100,7 +100,9 @@ _LOOKS = re.compile(
     r"node -v|node --version|python3? --version|nl|awk|jq|cut|sort|uniq|test|\[|true|sleep|history|man|help|id|uname|hostname|Get-ChildItem|Get-Content|Select-String)\b"
 )
 _HELP = re.compile(r"\s(?:--help|-h|--version)\s*$")
-_WRITES = re.compile(r"(?<![0-9&])>{1,2}\s*(?!/dev/|&)\S|\bsed -i|\|\s?tee\b")
+_WRITES = re.compile(
+    r"(?<![0-9&])>{1,2}\s*(?!/dev/|&)\S|\bsed -i|\|\s?tee\b|\|\s?xargs (?:-\S+ (?:\{\} )?)*(?:kill|rm|mv|sed -i|chmod|git)\b"
+)
 _SUMMARY = re.compile(
     r"(?<!\d)(\d{1,7} (?:passed|failed)[^\n=]{0,120})|(Tests?:[ \t]{1,12}[^\n]{3,120})|(test result: [^\n]{3,160})|^([ \t]{0,12}\d{1,7} pass(?:ing)?\b[^\n]{0,80}(?:\n[ \t]{0,12}\d{1,7} fail(?:ing)?\b[^\n]{0,80})?)|"
     r"((?:ℹ|#) pass \d{1,7}\n(?:ℹ|#) fail \d{1,7})|(?<!\d)(\d{1,7} examples?, \d{1,7} failures?)|(Ran \d{1,7} tests? in [^\n]{1,40})|(Passed! {1,4}-[^\n]{0,120}|Failed! {1,4}-[^\n]{0,120})",

@@ -41,7 +41,10 @@ def steps_in(line: str) -> list[str]:
     for token in [*_SEPARATED.findall(_without_texts(line).replace("\\\n", " ")), ";"]:
         if token in ("&&", "||", ";", "\n", "|"):
             step = " ".join(open_step.split())
-            if step and not is_filter and not _MOVES.match(step):
+            if step and is_filter and step.startswith("xargs ") and found:
+                # What is done to each line is what the pipe is for.
+                found[-1] += f" | {step}"
+            elif step and not is_filter and not _MOVES.match(step):
                 found.append(step)
             open_step, is_filter = "", token == "|"
         else:
