@@ -192,3 +192,21 @@ def test_wish_that_begins_with_what_another_session_cannot_know_waits_in_the_inb
     wishes = world.text("memory_summary.md").partition("## User preferences")[2].partition("\n## ")[0]
     assert "checked by hand" not in wishes
     assert any("checked by hand" in each.text for each in world.door().inbox())
+
+
+def test_request_that_says_more_than_how_work_is_ended_is_told_beside_it(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(4):
+        world.session(
+            ("user", f"Mend part {number} of the oven."),
+            ("edit", f"oven/part{number}.py"),
+            ("run", "make test", "48 passed in 2.10s", 0),
+            ("user", "open a pr, answer the discussion" if number else "ok let's get a pr up"),
+            ("run", "gh pr create --fill", "https://example.com/3", 0),
+            ("user", "push it"),
+            ("run", "git push", "main -> main", 0),
+        )
+    world.learn()
+    wishes = world.text("memory_summary.md").partition("## User preferences")[2].partition("\n## ")[0]
+    assert "-> offer to push and open a pull request as the last step" in wishes
+    assert 'the user asked in 3 sessions: "open a pr, answer the discussion"' in wishes

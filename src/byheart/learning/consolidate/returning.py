@@ -48,6 +48,7 @@ HABIT = 3
 _SAYING, _NEARLY, _BUTTON, _MOST_REQUESTS = 2, 0.6, 60, 6
 # Words in a row that so many sessions share are one request, whatever stands around them.
 _ROW, _SHARE_ROW, _LONG = 3, 4, 8
+_BRIEFLY = 3
 # What is worth less was asked for long ago, about something that may be gone.
 _LASTS = 1.5
 # And so many sessions make a habit of what was to be used.
@@ -240,7 +241,9 @@ def _habit(actions: Sequence[str], places: Sequence[tuple[str, Mention]]) -> Wis
     action = " and ".join([", ".join(actions[:-1]), actions[-1]] if len(actions) > 1 else actions)
     text = f'when a task is done, the user asked in {sessions} sessions: "{quote}" -> offer to {action} as the last step (inferred)'
     mine = list(dict.fromkeys(place for _, place in reversed(ordered)))
-    told = frozenset(word for each, _ in places for word in content_words(each))
+    # A request that says much says more than the habit.
+    short = [own for each, _ in places if len(own := set(content_words(each)) - _CONSENT) <= _BRIEFLY]
+    told = frozenset(word for own in short for word in own)
     return Wish(
         text=text, default=f"offer to {action} at the end", places=mine, is_inferred=True, quote=quote, words=told
     )
