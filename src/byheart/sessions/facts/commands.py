@@ -126,7 +126,7 @@ _FAILURES = re.compile(
 )
 # What a build, a linter or a test prints when it went wrong, whatever status a pipe hides.
 _TROUBLE = re.compile(
-    r"\bnpm (?:error|ERR!)|\berror [A-Z]{1,8}\d{2,6}\b|\bFound [1-9]\d* (?:error|problem|warning)|exited with code [1-9]|^[1-9]\d* issues?:|\(fail\)|^--- FAIL|^FAIL\b|"
+    r"\bnpm (?:error|ERR!)|\berror [A-Z]{1,8}\d{2,6}\b|: error : |\bFound [1-9]\d* (?:error|problem|warning)|exited with code [1-9]|^[1-9]\d* issues?:|\(fail\)|^--- FAIL|^FAIL\b|"
     r"✖ [1-9]\d* problem|\b[1-9]\d* (?:failed|failing|errors?)\b|^\s*(?:error|fatal|panic)(?:\[\w+\])?:|^Traceback \(|command not found|\[build failed\]|\bBUILD FAILED|Compilation failed|× Some errors",
     re.MULTILINE | re.IGNORECASE,
 )
