@@ -14,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from byheart.agents.agent import FolderSource
@@ -47,6 +47,7 @@ DEFINITIONS = {
     "precision, recall": "of sentences that are taken for lasting preferences; borderline ones count neither way",
     "at 1 %": "the precision that the same rates come to where 1 of 100 sentences is a lasting preference",
 }
+_DATED = re.compile(r"^\d{4}-\d{2}-\d{2}-(?=[0-9a-f]{8}-)")
 _COVERED, _CHANCE, _BASE = 0.3, 0.95, 0.01
 _SMALL = 400_000
 Progress = Callable[[str], None]
@@ -118,21 +119,22 @@ def _rates(name: str, pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
 def _coverage(data: str, recall_models: RecallModels, progress: Progress) -> list[dict[str, Any]]:
     """What extracts hold of what another tool's summaries hold."""
     progress("reading the transcripts of the reference summaries")
-    references = {row["session_id"]: row["summary"] for row in _rows(data, "session_summaries_dev.jsonl.gz")}
+    references = references_of(_rows(data, "session_summaries_dev.jsonl.gz"))
+    known = {session for session, _ in references}
     lines: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        _unpacked(data, folder, lambda name: any(session in name for session in references))
+        _unpacked(data, folder, lambda name: any(session in name for session in known))
         index = SqliteIndex(os.path.join(folder, "index.db"))
         source = FolderSource((folder,), Caps())
         refresh(SessionTools(sources=[source], index=index, scanner=RuleScanner(), project_of=lambda *_: "p-1"))
         for listed in index.sessions(Which(subagents=False), 10_000):
-            if listed.session.id in references:
+            if listed.session.id in known:
                 found = learnt(listed.session, index.turns(listed.session), "p").extract
                 lines[listed.session.id] = _lines_of(found) if found else []
     kinds: dict[str, list[Found]] = {}
-    names = list(references)
-    for place, (session, summary) in enumerate(references.items()):
-        told, others = lines.get(session, []), lines.get(names[place - 1], [])
+    names = list(dict.fromkeys(session for session, _ in references))
+    for session, summary in references:
+        told, others = lines.get(session, []), lines.get(names[names.index(session) - 1], [])
         words = [set(content_words(line)) for line in told]
         items = list(_items(summary))
         texts = [text for _, text in items]
@@ -142,6 +144,11 @@ def _coverage(data: str, recall_models: RecallModels, progress: Progress) -> lis
             kinds.setdefault(kind, []).append((best, near, far))
     every = [found for each in kinds.values() for found in each]
     return [_covered(kind, found, every) for kind, found in [*kinds.items(), ("all", every)]]
+
+
+def references_of(rows: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Every reference summary with the id of its session: a session may have several, and its id a date in front."""
+    return [(_DATED.sub("", row["session_id"]), row["summary"]) for row in rows]
 
 
 def _lines_of(extract: Any) -> list[str]:
