@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
     from byheart.domain.handbook import Extract, Written
 
-# After so many more sessions a meeting counts half. Chosen leave-one-project-out: anything from 12 to 40 knows as many repeats.
+# After so many more sessions a meeting counts half. 10, 20 and 40 know the same repeats, whichever project is left out.
 HALF_LIFE = 20
-# Meetings that make a habit of what a single one may do by chance: trying again, being stuck, breaking the same rule.
+# Meetings that make a habit of what fewer may do by chance: trying again, being stuck, breaking the same rule. With 2 a tenth more repeats
+# are known, whichever project is left out, and most of the lines that come with it are noise to a reader.
 OFTEN = 3
 # What nobody met in so many sessions, nor in the last third of all, may be gone, unless as many met it before.
 _QUIET, _LASTING = 12, 5
