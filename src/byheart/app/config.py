@@ -14,7 +14,7 @@ from byheart.domain.errors import BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.values import dataclass, field, fields
 from byheart.text.deferred import module
-from byheart.workspace.context import Limits
+from byheart.workspace.context import JOURNAL, PROFILE, RULES, Limits
 
 if TYPE_CHECKING:
     from byheart.domain import brief, learning, sessions
@@ -64,6 +64,7 @@ class SettingRule:
 
 
 _NOTEBOOKS = {"paths.profile": "memories.md", "paths.rules": "memories.ndjson", "paths.journal": "MEMORY.md"}
+_NOTEBOOK = {"by-kind": "", "profile": PROFILE, "rules": RULES, "journal": JOURNAL}
 CRON, ZONE = "a cron expression such as '0 3 * * *'", "a time zone such as Europe/Berlin"
 _MANY, _LONG = 10_000_000, 1_000_000_000
 KEYS: dict[str, SettingRule] = {
@@ -79,6 +80,7 @@ KEYS: dict[str, SettingRule] = {
     "recall.endpoint": SettingRule(kind=str, form="an address such as http://127.0.0.1:11434/v1"),
     "recall.endpoint_model": SettingRule(kind=str, form="a model's name"),
     "store.in_repo": SettingRule(kind=bool, narrow="any"),
+    "store.notebook": SettingRule(kind=str, choices=tuple(_NOTEBOOK)),
     "store.record_characters": SettingRule(kind=int, least=40, most=4000, narrow="lower"),
     # A lower limit would make the user's own files unreadable, so a clone has no say in it.
     "store.file_bytes": SettingRule(kind=int, least=10_000, most=1_000_000_000),
@@ -185,6 +187,7 @@ class Config:
             log_entries=int(number("store.log_entries")),
             stale_days=int(number("check.stale_days")),
             lock_seconds=number("store.lock_seconds"),
+            notebook=_NOTEBOOK[self.text("store.notebook")],
         )
 
     @property

@@ -81,7 +81,7 @@ class Memory:
                 tags=(),
                 reasons=(reports.Reason(test="asked for", passed=True, because="you say so yourself"), effect),
             )
-        candidate, _, _ = asking.compose(request)
+        candidate, _, _ = asking.compose(asking.routed(self._context, request))
         verdict = remember.verdict_of(self._context, candidate, request)
         if verdict.stored:
             # What the policy lets through may still be refused, as it would be for real.

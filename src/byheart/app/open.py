@@ -319,7 +319,21 @@ def _local(
         else:
             documents[name], rivals[name] = usual, in_repo[name]
     documents[JOURNAL] = _journal(around, config, project, Place(home, f"{folder}/journal/{JOURNAL_FILE}"), trust)
-    return Root(scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals, kept=kept)
+    chosen = _chosen_by_person(config, home, documents, ("paths.profile", "paths.rules", "paths.journal"))
+    return Root(
+        scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals, kept=kept, chosen=chosen
+    )
+
+
+def _chosen_by_person(
+    config: Config, home: str, documents: Mapping[str, Place], keys: tuple[str, str, str]
+) -> frozenset[str]:
+    """The notebooks that somebody keeps: a setting names them, or they are where byheart puts none by itself."""
+    return frozenset(
+        name
+        for name, key in zip((PROFILE, RULES, JOURNAL), keys, strict=True)
+        if config.text(key) or (documents[name].base != home and os.path.lexists(str(documents[name])))
+    )
 
 
 def _is_named(around: Surroundings, path: str) -> bool:
@@ -386,7 +400,10 @@ def _global(around: Surroundings, config: Config, home: str) -> Root:
     for name, key in chosen:
         if config.text(key):
             documents[name] = _chosen(around, config.text(key), home)
-    return Root(scope=Scope.GLOBAL, folder=Place(home, "global"), documents=documents)
+    own = _chosen_by_person(
+        config, home, documents, ("paths.global_profile", "paths.global_rules", "paths.global_journal")
+    )
+    return Root(scope=Scope.GLOBAL, folder=Place(home, "global"), documents=documents, chosen=own)
 
 
 def _chosen(around: Surroundings, path: str, base: str) -> Place:

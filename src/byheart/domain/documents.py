@@ -42,13 +42,15 @@ class Project:
 class Root:
     """One scope's memory: its own folder for lock, log and backups, and its documents by dialect name. `rivals` are
     places that take over once the user has moved a document there; `kept` are documents at home that are read beside the
-    repository's own."""
+    repository's own. `chosen` are the notebooks that a person keeps: their file is in the repository or at a shared place, or a
+    setting names it."""
 
     scope: Scope
     folder: Place
     documents: Mapping[str, Place]
     rivals: Mapping[str, Place] = field(default_factory=dict)
     kept: Mapping[str, Place] = field(default_factory=dict)
+    chosen: frozenset[str] = frozenset()
 
     def places(self, name: str) -> tuple[Place, ...]:
         """Every file of a format that this scope reads; the last one is written to, and of two that say different things it

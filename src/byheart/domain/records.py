@@ -148,4 +148,7 @@ class Request:
     weight: int = 1
     verbatim: bool = False
     copied: bool = False
+    # How a journal files it.
+    category: str | None = None
+    sensitivity: str | None = None
     given: frozenset[str] = field(default_factory=frozenset)

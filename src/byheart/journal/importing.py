@@ -197,10 +197,11 @@ def noted(context: Context, scope: Scope, record: Record, request: Request, lost
     fitted = foreign.fitted(record, JOURNAL)
     origin = fitted.origin
     assert origin is not None
+    provenance = {"sourceChannel": "operator" if request.asked else "agent", "confidence": origin.certainty or 1}
     raw: dict[str, object] = {
-        "category": origin.category,
+        "category": request.category or origin.category,
         "text": fitted.text,
-        "provenance": {"sourceChannel": "operator" if request.asked else "agent", "confidence": origin.certainty or 1},
+        "provenance": provenance | ({"sensitivity": request.sensitivity} if request.sensitivity else {}),
     }
     done = append(context, raw, scope, asked=request.asked)
     outcome = compact.after_append(context, scope)

@@ -14,8 +14,10 @@ from byheart.text.slugs import short_digest, slug
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Every project of somebody, in the words that people use for that.
+_EVERYWHERE = r"(?:for|in|across) (?:all|every|each)(?: of)?(?: my| our| the)? (?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
 _GLOBAL = deferred(
-    r"^\s*\(?(?:global(?:ly)?|everywhere|(?:for|in) (?:all|every) projects?|across (?:all )?projects)\)?\s*(?:[:,]|\s-)\s*",
+    rf"^\s*\(?(?:(?:global(?:ly)?|everywhere|{_EVERYWHERE})\)?\s*(?:[:,]|\s-)|{_EVERYWHERE}(?=\s+\w))\s*",
     re.IGNORECASE,
 )
 _GLOBAL_MEMORY = deferred(
@@ -24,13 +26,16 @@ _GLOBAL_MEMORY = deferred(
 )
 _GLOBAL_VERB = deferred(r"^(\s*(?:please\s+)?remember)\s+globally\b", re.IGNORECASE)
 _GLOBAL_END = deferred(
-    r"[\s,;]*(?:\(global(?:ly)?\)|,\s*(?:globally|everywhere|in (?:all|every) projects?|for (?:all|every) projects?|across (?:all )?projects))\s*[.!]?\s*$",
+    rf"[\s,;]*(?:\(global(?:ly)?\)|,\s*globally|(?<=[\s,])everywhere|(?<=[\s,]){_EVERYWHERE})\s*[.!]?\s*$",
     re.IGNORECASE,
 )
 _TRIGGER = deferred(
     r"^\s*(?:please\s+)?(?:(?:add|save|store|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:the\s+|your\s+|my\s+)?(?:\w+\s+)?memory\s*(?:that\b|:|,)"
     r"|(?:note|memori[sz]e|learn)\s*(?:that\b|:|,)|(?:remember|keep in mind)\b\s*(?:this\s*[:,–—-]|that\b|to\b|:|,)?)\s*",
     re.IGNORECASE,
+)
+_ADD_TO_MEMORY = deferred(
+    r"^\s*(?:global\w*\s*:?\s*)?(?:please\s+)?add\s+(?:this\s+)?to\s+(?:\w+\s+){0,2}memory\b", re.IGNORECASE
 )
 _LEAD = deferred(
     r"^(?:(?:from now on|going forward|in (?:the )?future|please|always remember|also|and|so|ok(?:ay)?|hey)\b[\s,:]*)+",
@@ -189,6 +194,11 @@ def scoped(text: str) -> tuple[Scope, str]:
     if count and shorter.strip():
         body, scope = shorter.strip(), Scope.GLOBAL
     return scope, body
+
+
+def is_for_rules(text: str) -> bool:
+    """Whether a request says "add to memory", which asks for a line among the rules."""
+    return bool(_ADD_TO_MEMORY.search(text))
 
 
 def simple_value(text: str) -> Value:

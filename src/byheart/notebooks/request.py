@@ -21,6 +21,7 @@ from byheart.domain.records import (
     spoken,
 )
 from byheart.domain.reports import Reason, Verdict
+from byheart.domain.values import replace
 from byheart.language import wording
 from byheart.notebooks import merge
 from byheart.text.deferred import deferred
@@ -51,7 +52,7 @@ def prepared(context: Context, request: Request) -> tuple[Record, Scope, str]:
     if is_transcript(request.text):
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
     _refuse_unsafe(context, request)
-    record, scope, name = compose(request)
+    record, scope, name = compose(routed(context, request))
     # Parts that say nothing by themselves may tell a secret together, as they will be read.
     first, *rest = (leaves(record.value) if isinstance(record.value, dict) else []) or [""]
     together = [finding for each in rest for finding in context.scanner.secrets(f"{first}: {each}")]
@@ -65,6 +66,21 @@ def prepared(context: Context, request: Request) -> tuple[Record, Scope, str]:
 
 def _too_long(length: int, most: int) -> str:
     return f"not stored: {length} characters is too long for one memory (at most {most}); say it shorter"
+
+
+def routed(context: Context, request: Request) -> Request:
+    """The request with the notebook that it goes to: the one that is named, or the one that the person keeps. Where that is none or
+    several, its kind decides."""
+    if request.to is not None or request.key is not None or request.triple is not None:
+        return request
+    if context.limits.notebook:
+        return replace(request, to=context.limits.notebook)
+    scope = request.scope or wording.scoped(request.text)[0]
+    # For all projects, the one that is kept here says what kind of notebook this person keeps.
+    for root in (context.roots[scope], context.roots[Scope.LOCAL]):
+        if root.chosen:
+            return replace(request, to=next(iter(root.chosen))) if len(root.chosen) == 1 else request
+    return replace(request, to=RULES) if wording.is_for_rules(request.text) and request.kind is None else request
 
 
 def compose(request: Request) -> tuple[Record, Scope, str]:

@@ -40,6 +40,7 @@ class Limits:
     log_entries: int = 2_000
     stale_days: int = 120
     lock_seconds: float = 20.0
+    notebook: str = ""
 
 
 PROFILE, RULES, JOURNAL = "yaml-block", "triples", "journal"

@@ -73,6 +73,16 @@ TOOLS: list[dict[str, Any]] = [
                 "description": "True if the user said so outright. False (the default): it is judged first, and may wait for confirmation.",
             },
             "everywhere": {"type": "boolean", "description": "True only if the user wants it in all projects."},
+            "category": {
+                "type": "string",
+                "maxLength": 120,
+                "description": "Only for a journal: note, decision, user-preference, learned …",
+            },
+            "sensitivity": {
+                "type": "string",
+                "enum": ["public", "private-user", "operational", "secret"],
+                "description": "Only for a journal: who may be told.",
+            },
         },
         ["text"],
         reads=False,

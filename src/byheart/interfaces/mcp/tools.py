@@ -90,10 +90,25 @@ class MemoryTools:
             return f" (byheart: {build.OFF})"
         return f" {PARTLY}" if problems else ""
 
-    def _remember_this(self, text: str, user_asked: bool = False, everywhere: bool = False) -> str:
+    def _remember_this(
+        self,
+        text: str,
+        user_asked: bool = False,
+        everywhere: bool = False,
+        category: str | None = None,
+        sensitivity: str | None = None,
+    ) -> str:
         scope = Scope.GLOBAL if everywhere else None
         signal = Signal.EXPLICIT if user_asked else Signal.INFERRED
-        request = Request(text=text, scope=scope, asked=user_asked, signal=signal, source="an agent's tool call")
+        request = Request(
+            text=text,
+            scope=scope,
+            asked=user_asked,
+            signal=signal,
+            source="an agent's tool call",
+            category=category,
+            sensitivity=sensitivity,
+        )
         receipt = self._opened.memory.remember(request)
         self._wrote()
         return _receipt(receipt)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.journal import Sensitivity
 from byheart.domain.records import Kind, Request, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
 from byheart.interfaces.cli import common, group
@@ -41,6 +42,12 @@ _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred"
 @click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="The notebook to write to.")
 @click.option("--tag", "tags", multiple=True, help="A tag; may be given more than once.")
 @click.option("--source", help="A short note on where it comes from.")
+@click.option("--category", help="In a journal: what sort of record it is, such as note or decision.")
+@click.option(
+    "--sensitivity",
+    type=click.Choice([each.value for each in Sensitivity]),
+    help="In a journal: who may be told.",
+)
 @click.option("--issue", help="A lesson: what went wrong.")
 @click.option("--outcome", help="A lesson: what came of it.")
 @click.option("--fix", help="A lesson: what helped in the end.")
@@ -58,6 +65,8 @@ def remember(
     to: str | None,
     tags: tuple[str, ...],
     source: str | None,
+    category: str | None,
+    sensitivity: str | None,
     issue: str | None,
     outcome: str | None,
     fix: str | None,
@@ -69,8 +78,9 @@ def remember(
 ) -> None:
     """Store one memory.
 
-    TEXT is a sentence ("-" reads it from standard input). Rules and constraints go to memories.ndjson, preferences and
-    lessons to memories.md. The scope is this project unless --global or the sentence says otherwise.
+    TEXT is a sentence ("-" reads it from standard input). It goes to the notebook that you keep in the repository, or that a setting
+    names; where that is none or several, rules and constraints go to memories.ndjson, preferences and lessons to memories.md. The
+    scope is this project unless --global or the sentence says otherwise.
     """
     sentence = sys.stdin.read().removeprefix("\ufeff") if text == ("-",) else " ".join(text)
     content: Value = _value(value)
@@ -95,6 +105,8 @@ def remember(
         asked=not auto,
         tags=tags,
         source=source,
+        category=category,
+        sensitivity=sensitivity,
         given=given,
     )
     opened = common.opened(writes=True)
