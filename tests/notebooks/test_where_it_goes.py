@@ -118,3 +118,23 @@ def test_unasked_memory_goes_the_same_way(bench: Bench, cli: Cli) -> None:
 )
 def test_every_project_is_said_in_many_ways(bench: Bench, text: str, scope: Scope) -> None:
     assert bench.memory.remember(Request(text=text)).scope is scope
+
+
+def test_notebook_that_appears_hides_nothing_and_both_can_be_brought_together(bench: Bench, cli: Cli) -> None:
+    for text in ("I prefer tabs", "I prefer short names", "never push to main"):
+        assert cli("remember", text).code == 0
+    home = Path(bench.path(PROFILE))
+    kept(bench, "memories.md", home.read_text().replace("short names", "long names"))
+    assert cli("trust", "--yes").code == 0
+    brief = cli("brief").out
+    assert brief.count("I prefer tabs") == 1, "told once, though both hold it"
+    assert "push to main" in brief
+    assert "byheart init --in-repo" in cli("doctor").out
+    done = cli("init", "--in-repo", "--yes")
+    assert done.code == 0, done.err
+    assert not home.exists()
+    theirs = Path(bench.project, "memories.md").read_text()
+    assert "I prefer tabs" in theirs
+    assert "push to main" in Path(bench.project, "docs/memory/memories.ndjson").read_text()
+    assert cli("brief").out.count("I prefer tabs") == 1
+    assert list((home.parent / ".byheart/backup").iterdir()), "a copy stays"

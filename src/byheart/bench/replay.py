@@ -377,7 +377,8 @@ class _Memory:
             led = {os.path.basename(path) for path, _ in every.leads_to(event.text, which, _FILES)}
             return "moment" if led & set(names) else "unknown"
         wanted = _words_of(event.answer if event.kind == "b" else signature_of(event.text))
-        if any(_covers(line, wanted) for line in told):
+        # A line that lists several errors knows each of them by itself.
+        if any(_covers(part, wanted) for line in told for part in _LISTED.split(line)):
             return "start"
         if event.kind == "d":
             return "unknown"
@@ -400,6 +401,7 @@ class _Memory:
 
 
 _SAID_AT = 1.0
+_LISTED = re.compile(r"`; (?=`)")
 
 
 def _words_of(text: str) -> frozenset[str]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from byheart.domain.handbook import Overview, Skill, Topic
 
 RELATED = "Related skill: "
+# Errors that were got over, several in a line.
+ALSO_MET = "Got over here before (ask `fix` how): "
 PROFILE, PREFERENCES, TIPS, INDEX = "User Profile", "User preferences", "General Tips", "What's in Memory"
 SECTIONS = (PROFILE, PREFERENCES, TIPS, INDEX)
 OLDER = "Older Memory Topics"

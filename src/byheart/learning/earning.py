@@ -98,13 +98,14 @@ class Help:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earned:
-    """What is told of troubles: what helps, what nobody got over, what was got over each time in another way, and what checkers keep
-    reporting."""
+    """What is told of troubles: what helps, what nobody got over, what was got over each time in another way, what checkers keep
+    reporting, and what else was got over, the oftenest met first."""
 
     help: tuple[Help, ...] = ()
     stuck: tuple[Trouble, ...] = ()
     unsure: tuple[Trouble, ...] = ()
     rules: tuple[Help, ...] = ()
+    others: tuple[Trouble, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,18 +181,28 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
             told[cure] = replace(other, also=each.lesson.error)
     helped = {each.trouble.signature for each in known}
     rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN and _is_fresh(trouble, len(ordered))]  # fmt: skip
+    help_ = tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered)))
+    unsure = tuple(
+        each
+        for each in rest
+        if each.sessions >= _LASTING
+        and each.ways
+        and not _is_of_the_day(each.ways[-1][1].error)
+        and _rule(each) is None
+    )
+    rules = tuple(rule for each in rest if (rule := _rule(each)) is not None)
+    known_by_now = {each.trouble.signature for each in (*help_, *rules)} | {each.signature for each in unsure}
+    others = [
+        each
+        for each in every
+        if each.ways and each.signature not in known_by_now and not is_wrapper(each.ways[-1][1].error)
+    ]
     return Earned(
-        help=tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered))),
+        help=help_,
         stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
-        unsure=tuple(
-            each
-            for each in rest
-            if each.sessions >= _LASTING
-            and each.ways
-            and not _is_of_the_day(each.ways[-1][1].error)
-            and _rule(each) is None
-        ),
-        rules=tuple(rule for each in rest if (rule := _rule(each)) is not None),
+        unsure=unsure,
+        rules=rules,
+        others=tuple(sorted(others, key=lambda each: (-each.sessions, -each.met[-1]))),
     )
 
 

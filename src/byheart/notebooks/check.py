@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Change, Document, Drop, Place, Replace
+from byheart.domain.documents import Change, Document, Drop, Place, Replace, Root
 from byheart.domain.errors import ByheartError, NothingFound
 from byheart.domain.journal import COMPACTION
 from byheart.domain.records import NEEDS_CONFIRMATION, Confidence, Placed, Record, Scope, spoken
@@ -164,6 +164,7 @@ def doctor(context: Context, machine: Sequence[Checkup]) -> list[Checkup]:
                         detail=detail + (f", {len(mine)} findings (byheart check)" if mine else ""),
                     )
                 )
+        found += _beside(context, root)
         found += _upkeep(context, scope)
         entries = ledger.entries(context, root)
         found.append(
@@ -173,6 +174,18 @@ def doctor(context: Context, machine: Sequence[Checkup]) -> list[Checkup]:
                 detail=f"{len(entries)} change{'' if len(entries) == 1 else 's'}",
             )
         )
+    return found
+
+
+def _beside(context: Context, root: Root) -> list[Checkup]:
+    """Notebooks at home that are read beside the repository's own, with the way to make one of two."""
+    found = []
+    for name, place in root.kept.items():
+        documents, _ = every(context, [root.scope], [name], [place])
+        count = len(documents[0].document.placed) if documents else 0
+        entries = f"{count} entr{'y' if count == 1 else 'ies'}"
+        detail = f"{place}: {entries}, read beside the repository's; byheart init --in-repo brings them together"
+        found.append(Checkup(subject=f"{root.scope.value} notebook at home", state="ok", detail=detail))
     return found
 
 

@@ -8,8 +8,10 @@ from byheart.domain.records import Record, Scope
 from byheart.domain.values import dataclass, replace
 from byheart.journal.append import created
 from byheart.journal.files import journal_files
+from byheart.notebooks import exchange
 from byheart.notebooks.commit import Committed, commit
 from byheart.notebooks.merge import Decision
+from byheart.workspace import ledger
 from byheart.workspace.context import PROFILE, RULES, Context, vouched
 
 
@@ -30,6 +32,8 @@ def init(context: Context, in_repo: dict[str, Place] | None) -> Ready:
         with context.files.locked(root):
             for name, target in in_repo.items():
                 done += _moved(context, name, root.documents[name], target)
+        for name in in_repo:
+            done += _brought_together(context, root, name)
         root = replace(root, documents={**root.documents, **in_repo})
     outcome = settled(context, root)
     if outcome.created:
@@ -72,6 +76,27 @@ def _moved(context: Context, name: str, source: Place, target: Place) -> list[st
     context.trust.vouch(vouched(name, context.dialects[name].parse(here.text)))
     context.files.remove(source, here.digest)
     return [f"moved {source} to {target}"]
+
+
+def _brought_together(context: Context, root: Root, name: str) -> list[str]:
+    """Put what is kept at home, beside a notebook of the repository, into that one. The file at home goes once everything of it is
+    stored; a copy stays among the backups."""
+    source = root.kept.get(name)
+    here = context.files.read(source) if source else None
+    if source is None or here is None or here.text is None:
+        return []
+    count = 0
+    if context.dialects[name].parse(here.text).placed:
+        outcome = exchange.import_(context, source, name, to=name, scope=root.scope, dry_run=False, forgotten_too=False)
+        count = len(outcome.receipts)
+        if outcome.skipped or outcome.problems:
+            return [
+                f"{count} entries of {source} are in {root.documents[name]} now; it stays, since some could not be stored"
+            ]
+    with context.files.locked(root):
+        ledger.back_up(context, root, source, here.text)
+        context.files.remove(source, here.digest)
+    return [f"brought {count} entries of {source} into {root.documents[name]}"]
 
 
 def _nothing(document: Document) -> Decision:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import keywords, one_line
+from byheart.handbook.summary import ALSO_MET
 from byheart.learning.consolidate.grouping import Blocks
 from byheart.learning.earning import advice, earned, in_order
 from byheart.learning.extract.knowledge import SET_UP
@@ -43,6 +44,7 @@ _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
 _MOST_TROUBLES, _MOST_STUCK, _MOST_UNSURE, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 2, 4, 3, 4, 4
 # In so few sessions once is as good as often; a command that so many of them run is one of the project's.
 _FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
+_MOST_MET, _MET_SHORT = 12, 90
 _POINTED, _LONG_CALL = " FILE", 70
 # So many words say what a command does.
 _SAYING = 2
@@ -260,7 +262,13 @@ def _troubles(made: Blocks) -> list[str]:
         + (f"; run `{rule.first}` first" if rule.first else "")
         for rule in found.rules[:_MOST_RULES]
     ]
-    return [*told[: _MOST_TROUBLES - len(rules)], *rules]
+    return [*told[: _MOST_TROUBLES - len(rules)], *rules, *_also_met(found.others)]
+
+
+def _also_met(troubles: Sequence[Trouble]) -> list[str]:
+    """Other errors that sessions got over, in one line: too little to say what helps in general, enough to ask for it."""
+    told = dict.fromkeys(f"`{one_line(trouble.ways[-1][1].error, _MET_SHORT)}`" for trouble in troubles[:_MOST_MET])
+    return [f"{ALSO_MET}{'; '.join(told)}"] if told else []
 
 
 def _met(trouble: Trouble) -> str:
