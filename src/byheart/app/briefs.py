@@ -129,7 +129,9 @@ def _cut(
     most = tokens or card["settings"]["tokens"]
     room = characters or most * 4
     head = (card["head"][0], card["head"][1])
-    used = sum(len(each) + 1 for each in card["notices"]) + (len(fit.PARTLY) + 1 if notes else 0)
+    saved = fit.announced(card["saved"], cards.said_until(opened.home, card["folder"]))
+    said = [*card["notices"], *([saved] if saved else []), *([fit.PARTLY] if notes else [])]
+    used = sum(len(each) + 1 for each in said)
     chosen, out = fit.fitted(head, sections, room - used, most - used // 3)
     told = [ToldLine(section=title, text=line[0], address=line[1], why=line[3], tokens=line[2]) for title, lines in chosen for line in lines]  # fmt: skip
     left = [ToldLine(section=title, text=line[0], address=line[1], why="there was no room", tokens=line[2]) for title, line in out]  # fmt: skip
@@ -138,7 +140,6 @@ def _cut(
         for each in sections
         for text, address, why in each["left_out"]
     ]
-    said = [*card["notices"], *([fit.PARTLY] if notes else [])]
     if out and not told:
         said.append(fit.NO_ROOM.format(count=len(out)))
     if not told:

@@ -319,9 +319,9 @@ def _local(
         else:
             documents[name], rivals[name] = usual, in_repo[name]
     documents[JOURNAL] = _journal(around, config, project, Place(home, f"{folder}/journal/{JOURNAL_FILE}"), trust)
-    chosen = _chosen_by_person(config, home, documents, ("paths.profile", "paths.rules", "paths.journal"))
+    own = _chosen_by_person(config, home, documents, ("paths.profile", "paths.rules", "paths.journal"))
     return Root(
-        scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals, kept=kept, chosen=chosen
+        scope=Scope.LOCAL, folder=Place(home, folder), documents=documents, rivals=rivals, kept=kept, chosen=own
     )
 
 

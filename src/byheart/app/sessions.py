@@ -38,7 +38,7 @@ from byheart.storage.index.sqlite import SqliteIndex
 from byheart.storage.queue.sqlite import SqliteQueue
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.text.deferred import module
-from byheart.workspace.context import is_enabled
+from byheart.workspace.context import Context, is_enabled
 from byheart.workspace.tombstones import Forgotten
 
 if TYPE_CHECKING:
@@ -132,7 +132,21 @@ def open_learning(
         cache(lambda folder: _is_off(opened, around, folder)),
         lambda count: _crew(around, count),
         models(around, config, opened.home),
+        lambda project, folders: _context_of(opened, around, project, folders),
     )
+
+
+def _context_of(opened: OpenMemory, around: Surroundings, project: str, folders: Sequence[str]) -> Context | None:
+    """A project's memory as it is seen from its own folder: the one we stand in, or the first of these that is still there."""
+    if project == opened.project.id:
+        return opened.memory.context
+    for folder in folders:
+        if os.path.isabs(folder) and os.path.isdir(folder) and project_id(opened, folder) == project:
+            try:
+                return open_memory(replace(around, folder=folder)).memory.context
+            except ByheartError:
+                return None
+    return None
 
 
 def _is_off(opened: OpenMemory, around: Surroundings, folder: str | None) -> bool:

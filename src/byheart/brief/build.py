@@ -21,16 +21,20 @@ from byheart.text.client_text import defused
 from byheart.text.deferred import module
 from byheart.text.similarity import content_words, normalised
 from byheart.text.tokens import tokens
-from byheart.workspace.context import PROFILE, is_enabled
+from byheart.workspace.context import PROFILE, RULES, is_enabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from byheart.domain import records
+    from byheart.learning import capture
+    from byheart.learning.consolidate import wishes
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.workspace.context import Context
 else:
     records = module("byheart.domain.records")
+    capture = module("byheart.learning.capture")
+    wishes = module("byheart.learning.consolidate.wishes")
 
 # What agents read in a project by themselves.
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".github/copilot-instructions.md")
@@ -42,6 +46,10 @@ _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
 # What the user said, in so many words or again and again.
 # A record's key, as it is told before what it says.
+_ANNOUNCED, _ERROR = 8, 60
+_FILES_OF = {PROFILE: "memories.md", RULES: "memories.ndjson"}
+# When, and in which words, something was said: behind what it says.
+_CONTEXT = re.compile(r" \((?:said when|the user) .*\)$")
 _KEY = re.compile(r"^[\w-]+(?:\.[\w-]+)+: ")
 _NOTEBOOKS = ("profile", "rules")
 _USERS = frozenset(("profile", "rules", "wishes", "journal"))
@@ -95,6 +103,7 @@ def card_of(
         "general": [[path, parts.stamp(path)] for path in _general(parts)],
         "off": "",
         "notices": [],
+        "saved": [],
         "sections": [],
     }
     silence = silence_of(context)
@@ -109,14 +118,28 @@ def card_of(
         card["notices"].append(_BAD_SETTINGS)
     if parts.unused:
         card["notices"].append(_UNTRUSTED.format(names=", ".join(parts.unused)))
+    saved = _standing(parts)
+    card["saved"] = [
+        [row.at, defused(context.scanner.redacted(row.stored), _LONGEST), row.handle]
+        for row in sorted(saved, key=lambda row: row.at, reverse=True)
+        if row.announce
+    ][:_ANNOUNCED]
     kept = (
         {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}
     )
     sections = [each for each in _sections(parts, kept) if each.name not in kept]
-    told = _Said(parts, kept)
+    told = _Said(parts, kept, saved)
     made = {section.name: told.served(section) for section in sections}
     card["sections"] = [{**kept, **made}[name] for name in _ORDER if name in {**kept, **made}]
     return card
+
+
+def _standing(parts: CardParts) -> list[capture.Captured]:
+    """What sessions taught and a notebook tells by now."""
+    try:
+        return capture.standing(parts.context, parts.handbook)
+    except ByheartError:
+        return []
 
 
 def _general(parts: CardParts) -> list[str]:
@@ -170,8 +193,11 @@ def _every_source(parts: CardParts) -> list[str]:
 class _Said:
     """What has been taken into a card so far, and what stands in the way of a line."""
 
-    def __init__(self, parts: CardParts, kept: Mapping[str, dict[str, Any]]) -> None:
+    def __init__(
+        self, parts: CardParts, kept: Mapping[str, dict[str, Any]], saved: Sequence[capture.Captured] = ()
+    ) -> None:
         self._parts = parts
+        self._saved = saved
         self._folder = parts.context.project.folder
         texts = {name: text for name in INSTRUCTIONS if (text := self._text(name)) is not None}
         self._elsewhere = SaidAlready(texts)
@@ -258,6 +284,8 @@ class _Said:
         )
         if any(exclude(other, said) for other in rivals):
             return line, "it excludes one that is told"
+        if section in ("wishes", "tips") and (notebook := self._in_notebook(each.text)):
+            return line, notebook
         self._known.add(key)
         self._noted.setdefault((section, each.is_global), []).append(said)
         parts = signal_of(each.text)
@@ -270,6 +298,18 @@ class _Said:
         if lost:
             return replace(line, text=f"{text} (unverified: {lost})", why=f"{line.why}; unverified"), ""
         return replace(line, files=self._files(text)), ""
+
+    def _in_notebook(self, text: str) -> str:
+        """Which notebook tells what a line of the handbook says; empty where none does."""
+        told = {normalised(each)[:_ERROR] for each in self._of_notebooks()} if self._saved else set()
+        for row in self._saved:
+            if normalised(row.stored)[:_ERROR] not in told:
+                # It stands there, and a session is not told of it.
+                continue
+            _, is_lesson, error = row.text.partition(capture.FAILS)
+            if (error[:_ERROR] in text) if is_lesson else wishes.same(row.text, _CONTEXT.sub("", text)):
+                return f"{_FILES_OF[row.dialect]} tells it"
+        return ""
 
     def _files(self, text: str) -> tuple[str, ...]:
         """The files that a line speaks of, where they are looked for."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 TAG = "byheart-memory"
 PARTLY = "(byheart: part of memory could not be read; `byheart doctor` says why)"
+# So much of what was saved is named.
+_SHOWN = 3
 _FRAME = 220
 _FRAME_TOKENS = 90
 # Where in a line its files stand.
@@ -83,6 +85,16 @@ def rendered(
     lines += ["", *notes] if notes else []
     lines += [f"[end {delimiter}]", f"</{TAG}>"]
     return "\n".join(lines) + "\n"
+
+
+def announced(saved: Sequence[Sequence[str]], until: str) -> str:
+    """What was saved since a time, as the line that a session passes on to its user; empty where that is nothing."""
+    new = [(text, handle) for at, text, handle in saved if at > until]
+    if not new:
+        return ""
+    told = "; ".join(f"{text.rstrip('.')} (remove with: byheart forget {handle})" for text, handle in new[:_SHOWN])
+    more = f"; and {len(new) - _SHOWN} more: byheart show" if len(new) > _SHOWN else ""
+    return f"Saved from earlier sessions; tell the user in one line: {told}{more}"
 
 
 NO_ROOM = "(byheart: memory has {count} lines, and none fits within brief.tokens and brief.characters as they are set here; `byheart settings` shows where)"

@@ -119,5 +119,9 @@ class Unreadable(Environment):
         super().__init__(f"{path}: {problem}; {remedy}")
 
 
+class Discarded(Unreadable):
+    """A derived file was broken and is gone; whoever asks again finds it made anew."""
+
+
 class Unwritable(Unreadable):
     """A file cannot be written; the old one stands."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from byheart.domain.handbook import Thread, Written
+    from byheart.domain.results import Receipt
 
 EXTRACT, CONSOLIDATE = "extract", "consolidate"
 # What is said of a job whose workers died with all of its attempts.
@@ -231,6 +232,8 @@ class Consolidated:
     refused: str = ""
     diff: str = ""
     selection: str = ""
+    # What the notebook in use holds now.
+    saved: list[Receipt] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

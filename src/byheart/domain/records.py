@@ -148,6 +148,8 @@ class Request:
     weight: int = 1
     verbatim: bool = False
     copied: bool = False
+    # The words that it was said in, where the text is made of them: they may say that it lasts.
+    evidence: str = ""
     # How a journal files it.
     category: str | None = None
     sensitivity: str | None = None

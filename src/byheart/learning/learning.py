@@ -13,7 +13,17 @@ from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, Jo
 from byheart.domain.values import replace
 from byheart.handbook import lines as indexed
 from byheart.handbook import raw
-from byheart.learning import addresses, deletion, extraction, handbook_files, publish, review, selection, targets
+from byheart.learning import (
+    addresses,
+    capture,
+    deletion,
+    extraction,
+    handbook_files,
+    publish,
+    review,
+    selection,
+    targets,
+)
 from byheart.learning.consolidation import Order, consolidate, forgotten_lines
 from byheart.learning.extract.session import LEARNER
 from byheart.learning.extract.signals import FORGET
@@ -42,6 +52,8 @@ else:
 
 # Starting a process takes as long as learning from so many sessions.
 _WORTH_A_HAND = 60
+# Worktrees come and go: so many of the newest sessions' folders are tried for the project's own.
+_FOLDERS = 20
 
 
 class Learning:
@@ -63,11 +75,13 @@ class Learning:
         is_off: Callable[[str | None], bool],
         crew: Callable[[int], Callable[[], list[str]]] | None = None,
         models: Models | None = None,
+        context_of: Callable[[str, Sequence[str]], Context | None] = lambda *_: None,
     ) -> None:
         self._context, self._home, self._sessions, self._queue = context, home, sessions, queue
         self._settings, self._chosen, self._is_gone, self._cleared_after = settings, chosen, is_gone, cleared_after
         self._here, self._crew, self._lines, self._is_off = context.project.id, crew, shown, is_off
         self._asking = Asking(models, context.scanner) if models else None
+        self._context_of = context_of
 
     def at(self, name: str | None) -> Learning:
         """Learning as seen from another project, by its id or its name; what nobody learnt from is told."""
@@ -174,7 +188,19 @@ class Learning:
         done = consolidate(own, self._queue, self._settings, order)
         if gone:
             self._context.drop_briefs()
+        if done.mode and not done.refused:
+            self._capture(own, done)
         return done
+
+    def _capture(self, own: HandbookFiles, done: Consolidated) -> None:
+        """Have the notebook that is kept in the project's own folder hold what is new; none where that folder is not known."""
+        every = [kept.written for kept in self._queue.extracts(own.project)]
+        newest = sorted(every, key=lambda each: each.thread.updated, reverse=True)
+        folders = dict.fromkeys(each.thread.cwd for each in newest)
+        context = self._context_of(own.project, list(folders)[:_FOLDERS])
+        if context is not None:
+            used = [each for each in every if each.raw_memory]
+            done.saved = capture.captured(context, own, done.preferences, used, done.removed)
 
     def _revision(self, own: HandbookFiles) -> str:
         """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""

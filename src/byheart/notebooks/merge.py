@@ -145,7 +145,9 @@ def confirmed(old: Placed) -> Decision:
         after = replace(before, confidence=Confidence.HIGH, origin=replace(before.origin, certainty=1))
         return Decision(changes=(Replace(old=old, new=after),), action="confirmed", record=after)
     source = before.source if before.source and "confirmed" in before.source else Signal.CONFIRMED.value
-    if before.confidence is Confidence.HIGH and tags == before.tags:
+    # What a session taught is the user's own word from now on.
+    is_learnt = bool(before.source and before.source.startswith("session "))
+    if before.confidence is Confidence.HIGH and tags == before.tags and not is_learnt:
         return Decision(changes=(), action="unchanged", record=before, notes=("it was confirmed already",))
     after = replace(before, confidence=Confidence.HIGH, tags=tags, source=source)
     return Decision(changes=(Replace(old=old, new=after),), action="confirmed", record=after)

@@ -111,7 +111,9 @@ def verdict_of(context: Context, candidate: Record, request: Request) -> Verdict
     text = request.text or candidate.text
     findings = context.scanner.findings(text)
     lesson = candidate.kind is Kind.LESSON
-    return judge(text, request.signal, findings, lesson=lesson, most=context.limits.record_characters)
+    return judge(
+        text, request.signal, findings, lesson=lesson, most=context.limits.record_characters, evidence=request.evidence
+    )
 
 
 def _refuse_forgotten(context: Context, document: Document, candidate: Record, key: str | None) -> None:

@@ -217,9 +217,12 @@ _HEDGED = deferred(
 _TRANSCRIPT = deferred(r"(?m)^\s*(?:user|human|assistant|ai|system|tool|me|you)\s*:\s", re.IGNORECASE)
 
 
-def judge(text: str, signal: Signal, findings: Sequence[Finding], *, lesson: bool, most: int) -> Verdict:
-    """Store only what passes all four tests; an ambiguous or passing signal is kept at low confidence at best."""
-    lasting, passing = bool(_LASTING.search(text)), bool(_PASSING.search(text))
+def judge(
+    text: str, signal: Signal, findings: Sequence[Finding], *, lesson: bool, most: int, evidence: str = ""
+) -> Verdict:
+    """Store only what passes all four tests; an ambiguous or passing signal is kept at low confidence at best. `evidence` are the words
+    that it was said in, where somebody has found that they speak of every time."""
+    lasting, passing = bool(evidence) or bool(_LASTING.search(text)), bool(_PASSING.search(text))
     hedged = bool(_HEDGED.search(text))
     reasons = (
         _durable(signal, lasting=lasting, passing=passing, lesson=lesson),

@@ -6,11 +6,12 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Place
-from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.errors import BadInput, Discarded, NothingFound
 from byheart.domain.recall import PossibleExperience
 from byheart.domain.sessions import (
     AgentCount,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 # A session without a lock that was written to so lately is taken for one in use.
 _LATELY = timedelta(minutes=10)
 _LOCKS = timedelta(days=2)
+# So often a broken index is made anew; another process may break it meanwhile.
+_TRIES = 2
 # Results that come late are waited for as long as this many turns.
 _HELD = 500
 # So many sessions like a request say which files it leads to.
@@ -60,7 +63,10 @@ class Sessions:
         self._recall_models = recall_models or RecallModels()
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
-        """Read what is new, and what grew."""
+        """Read what is new, and what grew. An index that turns out to be broken is thrown away, so it is read into a new one."""
+        for _ in range(_TRIES):
+            with suppress(Discarded):
+                return refresh(self._tools, progress)
         return refresh(self._tools, progress)
 
     def transcripts(self) -> dict[str, tuple[int, int]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 # Another number, and cards are made anew.
-VERSION = 3
+VERSION = 4
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
 _SHAPE = {
@@ -29,6 +29,7 @@ _SHAPE = {
     "general",
     "off",
     "notices",
+    "saved",
     "sections",
 }
 # Variables that say nothing about what a brief holds.
@@ -82,6 +83,16 @@ def read(home: str, folder: str) -> Card | None:
 def write(home: str, card: Card) -> None:
     """Keep a card, whole or not at all."""
     _put(path_of(home, card["folder"]), json.dumps(card, ensure_ascii=False, separators=(",", ":")))
+
+
+def said_until(home: str, folder: str) -> str:
+    """Until when what was saved has been announced to the sessions of a folder; empty where none was told anything yet."""
+    return _bytes(f"{path_of(home, folder)}.said", 100).decode("ascii", "replace").strip()
+
+
+def note_said(home: str, folder: str, at: str) -> None:
+    """Note that what was saved up to then has been announced."""
+    _put(f"{path_of(home, folder)}.said", at)
 
 
 def folders(home: str) -> list[tuple[str, str]]:

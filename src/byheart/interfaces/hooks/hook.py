@@ -175,7 +175,8 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     most = call.room or settings["tokens"]
     room = settings["characters"] if register.is_narrow(call.client) and not call.room else most * 4
     is_partial = any(section["notes"] for section in sections)
-    notes = [*([_BEFORE] if late else []), *card["notices"], *([fit.PARTLY] if is_partial else [])]
+    saved = fit.announced(card["saved"], cards.said_until(call.home, card["folder"])) if card["saved"] else ""
+    notes = [*([_BEFORE] if late else []), *card["notices"], *([saved] if saved else []), *([fit.PARTLY] if is_partial else [])]  # fmt: skip
     used = sum(len(note) + 1 for note in notes)
     chosen, out = fit.fitted(head, sections, room - used, most - used // 3)
     if not chosen and out:
@@ -187,6 +188,8 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     before = cards.sent(call.home, call.client, call.session) if call.session else None
     if before is not None and before.get("digest") == digest and _knows(call, before):
         return ""
+    if saved:
+        cards.note_said(call.home, card["folder"], card["saved"][0][0])
     delimiter = os.urandom(6).hex()
     text = fit.rendered(head[0], chosen, len(out), delimiter, notes)
     if call.session and not card.get("private"):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
-from byheart.domain.errors import Busy, Unnatural, Unreadable, Unwritable
+from byheart.domain.errors import Busy, Discarded, Unnatural, Unreadable, Unwritable
 from byheart.text.deferred import module
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def answering(path: str) -> Iterator[None]:
 
 def _discarded(path: str, problem: str) -> NoReturn:
     _thrown_away(path)
-    raise Unreadable(
+    raise Discarded(
         path, f"it was broken ({problem}) and has been thrown away", "run the command again; it is rebuilt"
     ) from None
 

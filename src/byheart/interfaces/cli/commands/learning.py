@@ -165,6 +165,9 @@ def _told_project(each: Consolidated, opened: OpenMemory, *, dry_run: bool) -> N
         common.say(f"  … and {len(each.preferences) - _SHOWN} more")
     for name in each.skills[:_SHOWN]:
         common.say(f"  skill: {visible(name)}")
+    for receipt in each.saved:
+        if receipt.announce:
+            common.say(f"  {visible(receipt_line(receipt))}")
     if each.kept_lines:
         common.say(f"  {each.kept_lines} lines of yours kept")
     if each.moved_lines:

@@ -1,0 +1,223 @@
+"""What sessions taught, written into the notebook that somebody keeps: by its capture policy, once, and taken back with its session."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from byheart.domain.documents import Drop
+from byheart.domain.errors import ByheartError, Refused, Unsafe
+from byheart.domain.records import Confidence, Kind, Record, Request, Scope, Signal, Value, spoken
+from byheart.domain.values import asdict, dataclass, fields, replace
+from byheart.handbook.memory import core_of
+from byheart.handbook.phrases import short_id, signal_of
+from byheart.handbook.raw import parsed_raw
+from byheart.language import lasting, wording
+from byheart.learning.consolidate.wishes import same
+from byheart.learning.earning import advice, earned
+from byheart.notebooks.commit import commit
+from byheart.notebooks.merge import Decision
+from byheart.notebooks.remember import remember
+from byheart.text.similarity import normalised
+from byheart.text.slugs import short_digest
+from byheart.workspace.context import JOURNAL, PROFILE, Context, is_enabled, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from byheart.domain.handbook import Written
+    from byheart.domain.results import Receipt
+    from byheart.learning.handbook_files import HandbookFiles
+
+CAPTURED = "captured.ndjson"
+# Between the command of a lesson and its error.
+FAILS = " fails with: "
+# Lessons that are kept beside preferences; more would crowd them out of a profile of fifteen lines.
+_MOST_LESSONS = 5
+_SESSIONS = re.compile(r"\((?P<cite>[0-9A-Za-z_.-]{4,})#\d+(?:, #\d+)*(?:, in (?P<times>\d+) sessions)?\)\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """One thing that was written: what it came from, as what it stands where, when, and whether a session is told that it was."""
+
+    name: str
+    text: str
+    cite: str
+    sessions: int
+    # Empty where the notebook's policy wants it not stored.
+    handle: str = ""
+    stored: str = ""
+    dialect: str = ""
+    scope: str = Scope.LOCAL.value
+    at: str = ""
+    announce: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Something that sessions taught and that a notebook may hold."""
+
+    text: str
+    quote: str
+    cite: str
+    sessions: int
+    value: Value = None
+
+    @property
+    def name(self) -> str:
+        return short_digest(normalised(self.text))
+
+
+def captured(context: Context, own: HandbookFiles, preferences: Sequence[str], every: Sequence[Written], removed: Sequence[str]) -> list[Receipt]:  # fmt: skip
+    """Write what is new into the notebook in use, and take out what only sessions taught that are gone. `context` is that of the
+    project's own folder. Nothing where no notebook is in use."""
+    root = context.roots[Scope.LOCAL]
+    in_use = bool(root.chosen) or any(context.files.size(place) is not None for place in root.places(PROFILE))
+    if not in_use or not is_enabled(context, root):
+        return []
+    rows = {row.name: row for row in written(own)}
+    gone = {short_id(thread) for thread in removed}
+    candidates = [*_wishes(preferences), *_lessons(every)]
+    receipts = []
+    for each in candidates:
+        old = next((row for row in rows.values() if row.name == each.name or same(row.text, each.text)), None)
+        if old is not None and old.sessions >= each.sessions:
+            # A session that goes on cites another turn, and one that is gone may have a second to stand for it.
+            rows[old.name] = replace(old, cite=each.cite if old.cite in gone else old.cite)
+            continue
+        row, receipt = _stored(context, each, old)
+        if old is not None:
+            del rows[old.name]
+        rows[row.name] = row
+        receipts += [receipt] if receipt is not None and receipt.action != "unchanged" else []
+    for row in [row for row in rows.values() if row.cite in gone]:
+        if row.handle:
+            _taken_back(context, row)
+        del rows[row.name]
+    _keep(own, rows.values())
+    return receipts
+
+
+def _wishes(preferences: Iterable[str]) -> Iterator[Candidate]:
+    """What a person said, in their words: the lines of the summary that are no habits and nobody inferred."""
+    for line in preferences:
+        cite, parts = _SESSIONS.search(line), signal_of(_SESSIONS.sub("", core_of(line)))
+        if cite and parts and "(inferred)" not in line:
+            times = int(cite["times"] or 1)
+            yield Candidate(text=parts["default"], quote=parts["quote"], cite=cite["cite"], sessions=times)
+
+
+def _lessons(every: Sequence[Written]) -> Iterator[Candidate]:
+    """What failed and was got over, as the brief would tell it."""
+    for each in earned((one, parsed_raw(one.raw_memory)) for one in every).help[:_MOST_LESSONS]:
+        place, lesson = each.trouble.met[-1], each.lesson
+        thread = sorted(every, key=lambda one: (one.thread.updated, one.thread.id))[place].thread.id
+        issue = f"{lesson.command}{FAILS}{lesson.error}"
+        outcome = "met in several sessions" if each.trouble.sessions > 1 else "stopped the work until it was found out"
+        value: Value = {"issue": issue, "outcome": outcome, "fix": advice(each)}
+        yield Candidate(text=issue, quote="", cite=short_id(thread), sessions=each.trouble.sessions, value=value)
+
+
+def _stored(context: Context, each: Candidate, old: Captured | None) -> tuple[Captured, Receipt | None]:
+    """Have a notebook hold it, by the policy for what nobody asked for. What the policy refuses is noted, and not tried again until more
+    sessions say it."""
+    row = Captured(name=each.name, text=each.text, cite=each.cite, sessions=each.sessions)
+    is_stated = lasting.judged(each.quote).is_sure or lasting.judged(each.text).is_sure
+    if each.value is None and not is_stated and each.sessions < 2:
+        return row, None
+    request = Request(
+        text=(old.stored if old else "") or each.text,
+        kind=Kind.LESSON if each.value is not None else None,
+        value=each.value,
+        # Of several notebooks the profile is the one that is told as what the user wants.
+        to=None if context.limits.notebook or len(context.roots[Scope.LOCAL].chosen) == 1 else PROFILE,
+        scope=wording.scoped(each.quote)[0] if each.quote else None,
+        signal=Signal.EXPLICIT if is_stated and not (old and old.handle) else Signal.REPEATED,
+        asked=False,
+        evidence=each.quote if is_stated else "",
+        source=f"session {each.cite}",
+        # What the user had remembered themselves is not said twice by what was learnt of it.
+        copied=not (old and old.handle),
+        confidence=None if is_stated else Confidence.MEDIUM,
+    )
+    try:
+        receipt = remember(context, request)
+    except (Refused, Unsafe):
+        return row, None
+    except ByheartError:
+        # It could not be written now; the next time it is tried again.
+        return replace(row, sessions=0), None
+    record = receipt.record
+    told = replace(
+        row,
+        handle=receipt.handle or "",
+        stored=record.text if record else each.text,
+        dialect=receipt.dialect,
+        scope=receipt.scope.value,
+        at=context.clock().isoformat(timespec="seconds"),
+        # Only what is new is announced, and only where the notebook wants it.
+        announce=receipt.announce and receipt.action in ("added", "replaced"),
+    )
+    return told, receipt
+
+
+def _taken_back(context: Context, row: Captured) -> None:
+    """Take out what only a session taught that is gone, unless somebody changed or confirmed it since. A journal keeps what was
+    appended."""
+    if row.dialect == JOURNAL or not row.dialect:
+        return
+    root = context.roots[Scope(row.scope)]
+
+    def decide(document: object) -> Decision:
+        placed = getattr(document, "placed", ())
+        mine = [
+            each
+            for each in placed
+            if normalised(each.record.text) == normalised(row.stored)
+            and each.record.source in (None, f"session {row.cite}")
+        ]
+        changes = tuple(Drop(old=each, reason=None) for each in mine[-1:] if each.record.weight <= max(1, row.sessions))
+        return Decision(changes=changes, action="forgotten" if changes else "unchanged", record=Record(text=""))
+
+    try:
+        commit(context, root, row.dialect, decide)
+    except ByheartError:
+        # Whoever keeps the file sees it there and can take it out.
+        return
+
+
+def written(own: HandbookFiles) -> list[Captured]:
+    """What was written so far, the oldest first."""
+    names = {each.name for each in fields(Captured)}
+    found = []
+    for line in (own.context.files.read(own.root.own(CAPTURED)).text or "").split("\n"):
+        try:
+            raw = json.loads(line)
+            found.append(Captured(**{name: value for name, value in raw.items() if name in names}))
+        except (ValueError, TypeError, AttributeError):
+            continue
+    return found
+
+
+def standing(context: Context, own: HandbookFiles) -> list[Captured]:
+    """What was written and still stands in a notebook."""
+    rows = [row for row in written(own) if row.handle and row.dialect != JOURNAL]
+    texts: set[tuple[str, str, str]] = set()
+    for dialect, scope in {(row.dialect, row.scope) for row in rows}:
+        try:
+            document = opened(context, context.roots[Scope(scope)], dialect).document
+        except ByheartError:
+            continue
+        for each in document.placed:
+            texts |= {(dialect, scope, normalised(text)) for text in (each.record.text, spoken(each.record.value))}
+    return [row for row in rows if (row.dialect, row.scope, normalised(row.stored)) in texts]
+
+
+def _keep(own: HandbookFiles, rows: Iterable[Captured]) -> None:
+    place = own.root.own(CAPTURED)
+    old = own.context.files.read(place)
+    text = "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+    if text != (old.text or ""):
+        own.context.files.write(place, text, old.digest)
