@@ -66,6 +66,10 @@ class Root:
         return Place(self.folder.base, f"{self.folder.path}/.byheart/{name}".lstrip("/"))
 
 
+# A block beside the one that is read: the next write puts it aside.
+SEVERAL_BLOCKS = "several-blocks"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Something in a file that could not be read as meant; the bytes stay as they are."""
@@ -105,6 +109,10 @@ class Document:
     intact: bool = True
     # What the dialect needs to plan a change; opaque to everyone else.
     layout: object = field(default=None, repr=False, compare=False)
+
+    def has(self, rule: str) -> bool:
+        """Whether a problem of this kind was found."""
+        return any(problem.rule == rule for problem in self.problems)
 
     def above(self, text: str, first: int) -> tuple[int, int, list[Placed], list[Problem]]:
         """What still holds of a document of lines when its text is as it was up to the position `first`: where to read on,

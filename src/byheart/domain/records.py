@@ -150,6 +150,8 @@ class Request:
     copied: bool = False
     # The words that it was said in, where the text is made of them: they may say that it lasts.
     evidence: str = ""
+    # The user was told that it is about a person's private life, and wants it all the same.
+    is_private_wanted: bool = False
     # How a journal files it.
     category: str | None = None
     sensitivity: str | None = None

@@ -25,6 +25,7 @@ from byheart.domain.values import replace
 from byheart.journal import retention
 from byheart.journal.files import JournalFiles, journal_files, keep, local_day, state
 from byheart.journal.format import TEMPLATE, row
+from byheart.language import personal
 from byheart.text.deferred import deferred
 from byheart.text.slugs import content_digest, uuid_of
 from byheart.workspace import ledger, tombstones
@@ -188,6 +189,8 @@ def refuse_unsafe(context: Context, record: Record, more: dict[str, Value], *, a
 def _refuse_unwanted(context: Context, root: Root, record: Record) -> None:
     if not is_enabled(context, root):
         raise Unwanted("not stored: memory is switched off here; turn it on with: byheart settings enabled on")
+    if private := personal.kind_of(record.text):
+        raise Unwanted(f"not stored: it tells of a person's private life ({private}); only the user may ask for that")
     stone = tombstones.blocks(ledger.tombstones(context), context.salt(), None, (record.text,))
     if stone is not None:
         raise Unwanted(f"not stored: this was forgotten on {stone.removed}; only the user may bring it back")

@@ -5,7 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from byheart.domain.documents import Add, Change, Document, Drop, Place, Replace, Root, Setting, Splice, spliced
+from byheart.domain.documents import (
+    SEVERAL_BLOCKS,
+    Add,
+    Change,
+    Document,
+    Drop,
+    Place,
+    Replace,
+    Root,
+    Setting,
+    Splice,
+    spliced,
+)
 from byheart.domain.errors import ByheartError, Conflict, Unnatural, Unwritable
 from byheart.domain.ports import Dialect, Snapshot
 from byheart.domain.records import Record
@@ -18,6 +30,7 @@ from byheart.workspace.context import Context, vouched
 
 # A person who keeps saving while we write wins a few rounds; then we say so instead of spinning.
 _ROUNDS = 12
+_SET_ASIDE = "the file had other yaml blocks; they are below its notes now, as they were, and nothing reads them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +95,11 @@ def _attempt(
     created = snapshot.text is None
     if not (decision.changes or recovered or (create and created)):
         return Committed(id="", decision=decision, document=document, written=False)
+    is_crowded = bool(decision.changes) and not recovered and document.has(SEVERAL_BLOCKS)
+    if is_crowded:
+        # A write leaves exactly one block; what else the file had is kept as it was, where nothing reads it.
+        document, recovered = dialect.parse(dialect.recovered(document.text)), True
+        decision = decide(document)
     splices = dialect.plan(document, decision.changes, context.clock().date())
     text = spliced(document.text, splices)
     after = dialect.reparse(document, text, min((each.start for each in splices), default=0))
@@ -117,10 +135,10 @@ def _attempt(
         decision=decision,
         document=after,
         written=True,
-        recovered=recovered and not created,
+        recovered=recovered and not created and not is_crowded,
         created=created,
         undoable=entry.undoable,
-        notes=_logged(context, root, entry),
+        notes=(*_logged(context, root, entry), *((_SET_ASIDE,) if is_crowded else ())),
     )
 
 

@@ -22,7 +22,7 @@ from byheart.domain.records import (
 )
 from byheart.domain.reports import Reason, Verdict
 from byheart.domain.values import replace
-from byheart.language import wording
+from byheart.language import personal, wording
 from byheart.notebooks import merge
 from byheart.text.deferred import deferred
 from byheart.text.similarity import content_words
@@ -52,6 +52,7 @@ def prepared(context: Context, request: Request) -> tuple[Record, Scope, str]:
     if is_transcript(request.text):
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
     _refuse_unsafe(context, request)
+    _refuse_personal(request)
     record, scope, name = compose(routed(context, request))
     # Parts that say nothing by themselves may tell a secret together, as they will be read.
     first, *rest = (leaves(record.value) if isinstance(record.value, dict) else []) or [""]
@@ -186,6 +187,20 @@ def _refuse_unsafe(context: Context, request: Request) -> None:
     ]
     if findings:
         raise Unsafe(findings)
+
+
+def _refuse_personal(request: Request) -> None:
+    """Raise Refused for what tells of somebody's private life: unasked always, and asked for until the user was warned."""
+    if request.is_private_wanted or request.copied:
+        return
+    private = next((kind for part in (request.text, *leaves(request.value)) if (kind := personal.kind_of(part))), "")
+    if private and not request.asked:
+        raise Refused(f"not stored: it tells of a person's private life ({private}); only the user may ask for that")
+    if private:
+        raise Refused(
+            f"not stored yet: it tells of a person's private life ({private}), and every agent here would be told of it. "
+            "If the user wants that all the same: byheart remember --private, or the tool with private: true"
+        )
 
 
 def _named(value: Value) -> list[tuple[str, str]]:

@@ -73,6 +73,10 @@ TOOLS: list[dict[str, Any]] = [
                 "description": "True if the user said so outright. False (the default): it is judged first, and may wait for confirmation.",
             },
             "everywhere": {"type": "boolean", "description": "True only if the user wants it in all projects."},
+            "private": {
+                "type": "boolean",
+                "description": "True only after you warned the user that it tells of somebody's private life, and they said yes.",
+            },
             "category": {
                 "type": "string",
                 "maxLength": 120,

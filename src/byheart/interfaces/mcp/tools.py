@@ -95,6 +95,7 @@ class MemoryTools:
         text: str,
         user_asked: bool = False,
         everywhere: bool = False,
+        private: bool = False,
         category: str | None = None,
         sensitivity: str | None = None,
     ) -> str:
@@ -104,6 +105,7 @@ class MemoryTools:
             text=text,
             scope=scope,
             asked=user_asked,
+            is_private_wanted=private and user_asked,
             signal=signal,
             source="an agent's tool call",
             category=category,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import Bullet
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import one_line, said
-from byheart.language import lasting
+from byheart.language import lasting, personal
 from byheart.language.sentences import is_document, is_handed_over, sentences
 from byheart.text.similarity import normalised
 
@@ -64,8 +64,8 @@ def signals(prompts: Sequence[Turn], situation: str) -> tuple[list[Bullet], list
         document = is_document(turn.text)
         corrects = place > 0 and lasting.of_words(turn.text, follows_work=True) == lasting.CORRECTION
         for sentence in sentences(turn.text):
-            if "[REDACTED" in sentence:
-                # What it is about is nobody's to know, so it helps nobody.
+            if "[REDACTED" in sentence or personal.kind_of(sentence):
+                # What it is about is nobody's to know, so it helps nobody; and private life is kept only where somebody asks for it.
                 continue
             gone = "" if document else lasting.unsaid(sentence)
             if gone:

@@ -7,7 +7,19 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from byheart.domain.documents import Add, Change, Deletion, Document, Drop, Problem, Replace, Setting, Settings, Splice
+from byheart.domain.documents import (
+    SEVERAL_BLOCKS,
+    Add,
+    Change,
+    Deletion,
+    Document,
+    Drop,
+    Problem,
+    Replace,
+    Setting,
+    Settings,
+    Splice,
+)
 from byheart.domain.records import Confidence, Kind, Placed, Record, Value, spoken
 from byheart.domain.values import dataclass, replace
 from byheart.text import lines, yamledit
@@ -87,7 +99,7 @@ class YamlBlock:
             layout = _Layout(body=body, offset=fence.start, newline=lines.break_style(text), top=top, memory=memory)
             others = [each for index, each in enumerate(found) if index != position]
             problems += [
-                Problem(line=each.line, rule="several-blocks", message="another yaml block; only one is read")
+                Problem(line=each.line, rule=SEVERAL_BLOCKS, message="another yaml block; only one is read")
                 for each in others
             ]
             if aside := _SET_ASIDE.search(text, fence.end):
@@ -130,9 +142,31 @@ class YamlBlock:
         splices += _buried(layout, changes, today)
         return [Splice(each.start + layout.offset, each.end + layout.offset, each.text) for each in splices]
 
+    def _with_one_block(self, document: Document) -> str:
+        """The text with every further yaml block below the notes that nothing reads, as it was."""
+        layout, text = document.layout, document.text
+        assert isinstance(layout, _Layout)
+        newline, moved = layout.newline, []
+        for fence in reversed(lines.yaml_fences(text)):
+            if fence.start == layout.offset:
+                continue
+            start = text.rfind("\n", 0, max(0, fence.start - 1)) + 1
+            end = lines.after_break(text, lines.line_end(text, fence.end)) if fence.closed else len(text)
+            moved.append(text[start:end])
+            text = text[:start] + text[end:]
+        old = "".join(each if each.endswith(("\n", "\r")) else each + newline for each in reversed(moved))
+        marker = lines.safe_marker(old)
+        tail = "" if text.endswith(("\n", "\r")) else newline
+        heading = "" if NOTES_HEADING in text else f"{newline}{NOTES_HEADING}{newline}"
+        return f"{text}{tail}{heading}{newline}{marker}text{newline}{old}{marker}{newline}"
+
     def recovered(self, text: str) -> str:
         """A new block with the entries that can be read, and everything that was in the file below it as notes that nothing
-        reads. How many entries only stand there now is said there, and is a problem of the file until somebody takes it out."""
+        reads. How many entries only stand there now is said there, and is a problem of the file until somebody takes it out. Of a
+        file with a sound block, only what other yaml blocks it has goes there."""
+        known = self.parse(text)
+        if known.intact:
+            return self._with_one_block(known) if known.has(SEVERAL_BLOCKS) else text
         newline = lines.break_style(text)
         bom = lines.BOM if text.startswith(lines.BOM) else ""
         old = text.removeprefix(lines.BOM)

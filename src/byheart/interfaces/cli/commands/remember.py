@@ -51,6 +51,7 @@ _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred"
 @click.option("--issue", help="A lesson: what went wrong.")
 @click.option("--outcome", help="A lesson: what came of it.")
 @click.option("--fix", help="A lesson: what helped in the end.")
+@click.option("--private", is_flag=True, help="Store it although it tells of somebody's private life.")
 @click.option("--auto", is_flag=True, help="Nobody asked: store only what the capture policy lets through.")
 @click.option("--signal", type=click.Choice(list(_SIGNALS)), help="With --auto: how the signal came.")
 @click.option("--dry-run", is_flag=True, help="Say what the capture policy thinks; store nothing.")
@@ -70,6 +71,7 @@ def remember(
     issue: str | None,
     outcome: str | None,
     fix: str | None,
+    private: bool,
     auto: bool,
     signal: str | None,
     dry_run: bool,
@@ -103,6 +105,7 @@ def remember(
         scope=common.scope_of(scope),
         signal=_SIGNALS[signal or ("inferred" if auto else "explicit")],
         asked=not auto,
+        is_private_wanted=private and not auto,
         tags=tags,
         source=source,
         category=category,
