@@ -616,10 +616,10 @@ def test_command_line_forgets_what_only_the_history_holds(bench: Bench, cli: Cli
 
 
 def test_forget_reaches_the_history_of_every_scope(bench: Bench) -> None:
-    bench.remember("global: I prefer zanzibar unicorns everywhere")
+    bench.remember("global: I prefer zanzibar unicorns a lot")
     bench.memory.undo()
-    bench.remember("I prefer zanzibar unicorns everywhere")
-    bench.memory.forget("I prefer zanzibar unicorns everywhere.")
+    bench.remember("I prefer zanzibar unicorns a lot")
+    bench.memory.forget("I prefer zanzibar unicorns a lot.")
     assert b"zanzibar" not in bytes_under(bench.home)
 
 

@@ -24,9 +24,10 @@ from byheart.text.slugs import short_digest
 from byheart.workspace.context import JOURNAL, PROFILE, Context, is_enabled, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from byheart.domain.handbook import Written
+    from byheart.domain.learning import Consolidated, LearningQueue
     from byheart.domain.results import Receipt
     from byheart.learning.handbook_files import HandbookFiles
 
@@ -35,6 +36,8 @@ CAPTURED = "captured.ndjson"
 FAILS = " fails with: "
 # Lessons that are kept beside preferences; more would crowd them out of a profile of fifteen lines.
 _MOST_LESSONS = 5
+# Worktrees come and go: so many of the newest sessions' folders are tried for the project's own.
+_FOLDERS = 20
 _SESSIONS = re.compile(r"\((?P<cite>[0-9A-Za-z_.-]{4,})#\d+(?:, #\d+)*(?:, in (?P<times>\d+) sessions)?\)\s*$")
 
 
@@ -68,6 +71,22 @@ class Candidate:
     @property
     def name(self) -> str:
         return short_digest(normalised(self.text))
+
+
+def captured_from(
+    own: HandbookFiles,
+    queue: LearningQueue,
+    done: Consolidated,
+    context_of: Callable[[str, Sequence[str]], Context | None],
+) -> None:
+    """Have the notebook that is kept in the project's own folder hold what a consolidation found; none where that folder is not known.
+    `context_of` opens a project by the folders that its sessions ran in."""
+    every = [kept.written for kept in queue.extracts(own.project)]
+    newest = sorted(every, key=lambda each: each.thread.updated, reverse=True)
+    folders = dict.fromkeys(each.thread.cwd for each in newest)
+    context = context_of(own.project, list(folders)[:_FOLDERS])
+    if context is not None:
+        done.saved = captured(context, own, done.preferences, [each for each in every if each.raw_memory], done.removed)
 
 
 def captured(context: Context, own: HandbookFiles, preferences: Sequence[str], every: Sequence[Written], removed: Sequence[str]) -> list[Receipt]:  # fmt: skip

@@ -29,7 +29,7 @@ from byheart.learning.extract.session import LEARNER, SessionExtract, learnt
 from byheart.text.deferred import module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from byheart.domain import sessions
@@ -402,3 +402,38 @@ def _cited(turns: Sequence[Turn]) -> dict[str, int]:
             for name in citations(turn.text):
                 found[name] = found.get(name, 0) + 1
     return found
+
+
+def let_go(
+    tools: Tools,
+    plan: DueSessions,
+    is_wanted: Callable[[str], bool],
+    is_gone: Callable[[str], bool | None],
+    cleared_after: Callable[[str], float | None],
+    *,
+    forgets_gone: bool,
+) -> dict[str, list[tuple[str, str]]]:
+    """Let go of threads whose transcript somebody took away, by project, each with its file; what an agent cleared away by its age
+    stays."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    oldest: dict[str, float] = {}
+    for listed in plan.present.values():
+        if listed.session.ended:
+            at = listed.session.ended.timestamp()
+            oldest[listed.session.agent] = min(oldest.get(listed.session.agent, at), at)
+    now = tools.clock()
+    for kept in _missing(tools, plan, is_wanted):
+        thread = kept.written.thread
+        is_cleared = selection.is_expired(thread, cleared_after(thread.agent), oldest.get(thread.agent), now)
+        if is_gone(thread.path) and (forgets_gone or not is_cleared):
+            found.setdefault(thread.project, []).append((thread.id, raw.file_of(kept.written)))
+    for threads in found.values():
+        tools.queue.remove([thread for thread, _ in threads])
+    return found
+
+
+def _missing(tools: Tools, plan: DueSessions, is_wanted: Callable[[str], bool]) -> Iterator[Kept]:
+    """Extracts of sessions that are not to be found."""
+    for project in tools.queue.projects():
+        if is_wanted(project) and not set(tools.queue.threads(project)) <= set(plan.present):
+            yield from (each for each in tools.queue.extracts(project) if each.written.thread.id not in plan.present)

@@ -52,8 +52,6 @@ else:
 
 # Starting a process takes as long as learning from so many sessions.
 _WORTH_A_HAND = 60
-# Worktrees come and go: so many of the newest sessions' folders are tried for the project's own.
-_FOLDERS = 20
 
 
 class Learning:
@@ -132,7 +130,14 @@ class Learning:
                 touched |= extraction.settled(tools, missed, report, by_hands)
                 if wanted.is_hand:
                     return report
-                gone = self._let_go(plan, wanted)
+                gone = extraction.let_go(
+                    tools,
+                    plan,
+                    lambda project: self._is_wanted(project, wanted),
+                    self._is_gone,
+                    self._cleared_after,
+                    forgets_gone=wanted.forgets_gone,
+                )
                 for project in sorted(touched | set(gone) | self._behind(wanted)):
                     report.projects.append(self._consolidated(project, gone.get(project, ())))
         if self._asking:
@@ -189,18 +194,8 @@ class Learning:
         if gone:
             self._context.drop_briefs()
         if done.mode and not done.refused:
-            self._capture(own, done)
+            capture.captured_from(own, self._queue, done, self._context_of)
         return done
-
-    def _capture(self, own: HandbookFiles, done: Consolidated) -> None:
-        """Have the notebook that is kept in the project's own folder hold what is new; none where that folder is not known."""
-        every = [kept.written for kept in self._queue.extracts(own.project)]
-        newest = sorted(every, key=lambda each: each.thread.updated, reverse=True)
-        folders = dict.fromkeys(each.thread.cwd for each in newest)
-        context = self._context_of(own.project, list(folders)[:_FOLDERS])
-        if context is not None:
-            used = [each for each in every if each.raw_memory]
-            done.saved = capture.captured(context, own, done.preferences, used, done.removed)
 
     def _revision(self, own: HandbookFiles) -> str:
         """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
@@ -242,34 +237,6 @@ class Learning:
             found = handbook_files.restored(self._handbook_files(project))
             if found:
                 self._queue.restore(project, found)
-
-    def _let_go(self, plan: extraction.DueSessions, wanted: Wanted) -> dict[str, list[tuple[str, str]]]:
-        """Let go of threads whose transcript somebody took away; what an agent cleared away by its age stays."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        oldest: dict[str, float] = {}
-        for listed in plan.present.values():
-            if listed.session.ended:
-                at = listed.session.ended.timestamp()
-                oldest[listed.session.agent] = min(oldest.get(listed.session.agent, at), at)
-        now = self._context.clock()
-        for kept in self._missing(plan, wanted):
-            thread = kept.written.thread
-            days = self._cleared_after(thread.agent)
-            if self._is_gone(thread.path) and (
-                wanted.forgets_gone or not selection.is_expired(thread, days, oldest.get(thread.agent), now)
-            ):
-                found.setdefault(thread.project, []).append((thread.id, raw.file_of(kept.written)))
-        for threads in found.values():
-            self._queue.remove([thread for thread, _ in threads])
-        return found
-
-    def _missing(self, plan: extraction.DueSessions, wanted: Wanted) -> Iterator[Kept]:
-        """Extracts of sessions that are not to be found."""
-        for project in self._queue.projects():
-            if self._is_wanted(project, wanted) and not set(self._queue.threads(project)) <= set(plan.present):
-                yield from (
-                    each for each in self._queue.extracts(project) if each.written.thread.id not in plan.present
-                )
 
     def _shown(
         self,
