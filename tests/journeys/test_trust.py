@@ -427,7 +427,7 @@ def test_pulled_lines_are_marked_wherever_they_are_read(upstream: Upstream, benc
     hits = json.loads(cli("recall", "deploy gateway quokkas", "--json").out)["hits"]
     assert [hit["is_repositorys"] for hit in hits if CANARY in hit["record"]["text"]] == [True]
     assert CANARY not in cli("export", "--to", "json").out
-    Path(bench.environment["BYHEART_HOME"], "config.toml").write_text("[brief]\non_prompt = true\n", encoding="utf-8")
+    Path(bench.environment["BYHEART_HOME"], "config.toml").write_text("[moments]\nprompt = true\n", encoding="utf-8")
     code, out, _ = hook(bench, "prompt", hook_event_name="UserPromptSubmit", prompt=f"deploy the gateway with {CANARY}")
     assert code == 0 and CANARY not in out
 

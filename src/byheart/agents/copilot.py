@@ -221,7 +221,7 @@ def is_active(machine: Machine, session: Session) -> bool:
 def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Copilot CLI: a hooks file of ours, MCP, a skill."""
     folder = base(target, "COPILOT_HOME", ".copilot")
-    events = wanted(target, {"session-start": "sessionStart", "prompt": "userPromptSubmitted", "pre-tool": "preToolUse", "session-end": "sessionEnd"})  # fmt: skip
+    events = wanted(target, {"session-start": "sessionStart", "prompt": "userPromptSubmitted", "pre-tool": "preToolUse", "post-tool": "postToolUse", "session-end": "sessionEnd"})  # fmt: skip
     handlers: dict[str, Any] = {
         theirs: [{"type": "command", "bash": hook_line(target, ours, "copilot-cli"), "timeoutSec": 10}]
         for ours, theirs in events.items()

@@ -99,7 +99,7 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Droid: hooks in its settings in Claude Code's shape, MCP in a file of its own, a skill."""
     folder = os.path.join(target.home, ".factory")
     place = f"{target.project}/.factory" if target.project else folder
-    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "post-tool": "PostToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
     pieces = [
         *grouped_hooks(target, f"{place}/settings.json", NAME, events, seconds=10),
         member(f"{place}/mcp.json", ("mcpServers", "byheart"), {"type": "stdio", **server(target)}, TOOLS),

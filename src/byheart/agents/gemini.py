@@ -34,6 +34,8 @@ from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 
 NAME = "gemini"
+# The tools that a moment may be about.
+_TOOLS = {"BeforeTool": "run_shell_command|replace|write_file", "AfterTool": "run_shell_command|read_file"}
 _HEADER = frozenset(
     {
         "sessionId",
@@ -321,11 +323,11 @@ def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
 def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Gemini CLI: an extension of its own for the user; settings for a project."""
     folder = os.path.join(base(target, "GEMINI_CLI_HOME", ""), ".gemini")
-    events = wanted(target, {"session-start": "SessionStart", "prompt": "BeforeAgent", "pre-tool": "BeforeTool", "session-end": "SessionEnd"})  # fmt: skip
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "BeforeAgent", "pre-tool": "BeforeTool", "post-tool": "AfterTool", "session-end": "SessionEnd"})  # fmt: skip
     if target.project:
         settings = f"{target.project}/.gemini/settings.json"
         pieces = [
-            *grouped_hooks(target, settings, "gemini-cli", events, seconds=10_000),
+            *grouped_hooks(target, settings, "gemini-cli", events, seconds=10_000, matchers=_TOOLS),
             member(settings, ("mcpServers", "byheart"), server(target), TOOLS),
             own_file(
                 f"{target.project}/.gemini/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL
@@ -340,7 +342,7 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
         "mcpServers": {"byheart": server(target)},
     }
     handlers = {
-        theirs: [{"hooks": [{"name": f"byheart {ours}", "type": "command", "command": hook_line(target, ours, "gemini-cli"), "timeout": 10_000}]}]
+        theirs: [{**({"matcher": _TOOLS[theirs]} if theirs in _TOOLS else {}), "hooks": [{"name": f"byheart {ours}", "type": "command", "command": hook_line(target, ours, "gemini-cli"), "timeout": 10_000}]}]
         for ours, theirs in events.items()
     }  # fmt: skip
     pieces = [

@@ -28,6 +28,12 @@ from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session, Speaker
 
 NAME = "qwen"
+# The tools that a moment may be about.
+_TOOLS = {
+    "PreToolUse": "run_shell_command|edit|write_file",
+    "PostToolUse": "run_shell_command",
+    "PostToolUseFailure": "run_shell_command|read_file",
+}
 
 
 class QwenReader:
@@ -141,9 +147,9 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Qwen Code: settings in the shape of Claude Code's hooks and Gemini's servers."""
     folder = os.path.join(target.home, ".qwen")
     place = f"{target.project}/.qwen" if target.project else folder
-    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "stop": "Stop", "session-end": "SessionEnd"})  # fmt: skip
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "post-tool": "PostToolUse|PostToolUseFailure", "pre-compact": "PreCompact", "stop": "Stop", "session-end": "SessionEnd"})  # fmt: skip
     pieces = [
-        *grouped_hooks(target, f"{place}/settings.json", "qwen-code", events, seconds=10_000),
+        *grouped_hooks(target, f"{place}/settings.json", "qwen-code", events, seconds=10_000, matchers=_TOOLS),
         member(f"{place}/settings.json", ("mcpServers", "byheart"), server(target), TOOLS),
         own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
     ]

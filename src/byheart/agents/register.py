@@ -28,15 +28,24 @@ MODULES = (
     "generic",
 )
 
-START, PROMPT, TOOL, COMPACT, STOP, END = "session-start", "prompt", "pre-tool", "pre-compact", "stop", "session-end"
-EVENTS = (START, PROMPT, TOOL, COMPACT, STOP, END)
+START, PROMPT, TOOL, DONE = "session-start", "prompt", "pre-tool", "post-tool"
+SUBAGENT, COMPACT, STOP, END = "subagent-start", "pre-compact", "stop", "session-end"
+EVENTS = (START, PROMPT, TOOL, DONE, SUBAGENT, COMPACT, STOP, END)
+# Moments within a session.
+DURING = (PROMPT, TOOL, DONE, SUBAGENT)
 # Agents that want an object with the event's name in it, and what they call our events.
 _NAMED = {
-    "claude-code": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
-    "codex": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
-    "gemini-cli": {START: "SessionStart", PROMPT: "BeforeAgent", TOOL: "BeforeTool"},
-    "qwen-code": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
-    "droid": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse"},
+    "claude-code": {
+        START: "SessionStart",
+        PROMPT: "UserPromptSubmit",
+        TOOL: "PreToolUse",
+        DONE: "PostToolUse",
+        SUBAGENT: "SubagentStart",
+    },
+    "codex": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse", DONE: "PostToolUse"},
+    "gemini-cli": {START: "SessionStart", PROMPT: "BeforeAgent", TOOL: "BeforeTool", DONE: "AfterTool"},
+    "qwen-code": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse", DONE: "PostToolUse"},
+    "droid": {START: "SessionStart", PROMPT: "UserPromptSubmit", TOOL: "PreToolUse", DONE: "PostToolUse"},
 }
 # Agents that want one key with the text.
 _KEYED = {"copilot-cli": "additionalContext", "cursor": "additional_context"}
@@ -56,6 +65,24 @@ def envelope(client: str, event: str, told: dict[str, Any], text: str) -> dict[s
     if client in _KEYED:
         return {_KEYED[client]: text}
     return text
+
+
+def asking(client: str, told: dict[str, Any], text: str) -> dict[str, Any] | str:
+    """A text as this agent puts it to its user before it calls a tool; where it cannot ask, as it is told."""
+    if client in ("claude-code", "qwen-code", "droid"):
+        why = f"byheart: {text}"
+        return {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "ask",
+                "permissionDecisionReason": why,
+            }
+        }
+    if client == "cursor":
+        return {"permission": "ask", "user_message": f"byheart: {text}", "agent_message": text}
+    if client == "copilot-cli":
+        return {"permissionDecision": "ask", "permissionDecisionReason": f"byheart: {text}"}
+    return envelope(client, TOOL, told, f"{text}\nAsk the user before you go on.")
 
 
 def is_narrow(client: str) -> bool:

@@ -72,6 +72,7 @@ def _parts(opened: OpenMemory, around: Surroundings) -> build.CardParts:
         context=context,
         handbook=handbook_files.handbook_files_of(context, opened.home, project.id),
         settings=opened.config.brief,
+        moments=opened.config.moments,
         summary_tokens=opened.config.learning.summary_tokens,
         learns=opened.config.flag("learning.enabled"),
         general=tuple(general),

@@ -155,13 +155,20 @@ KEYS: dict[str, SettingRule] = {
     "learning.model_input_tokens": SettingRule(kind=int, least=4_000, most=2_000_000),
     "brief.characters": SettingRule(kind=int, least=1_000, most=1_000_000, narrow="lower"),
     "brief.tokens": SettingRule(kind=int, least=200, most=200_000, narrow="lower"),
-    "brief.on_prompt": SettingRule(kind=bool, narrow="off"),
-    "brief.on_tool": SettingRule(kind=bool, narrow="off"),
     "brief.seconds": SettingRule(kind=float, least=0.1, most=30),
+    "moments.enabled": SettingRule(kind=bool, narrow="off"),
+    "moments.failure": SettingRule(kind=bool, narrow="off"),
+    "moments.command": SettingRule(kind=bool, narrow="off"),
+    "moments.file": SettingRule(kind=bool, narrow="off"),
+    "moments.prompt": SettingRule(kind=bool, narrow="off"),
+    "moments.subagent": SettingRule(kind=bool, narrow="off"),
+    "moments.rules": SettingRule(kind=str, choices=("say", "ask")),
+    "moments.tokens": SettingRule(kind=int, least=0, most=100_000, narrow="lower"),
     "output.color": SettingRule(kind=str, choices=("auto", "always", "never")),
 }
 _LEARNING = tuple(key.partition(".")[2] for key in KEYS if key.startswith("learning."))
 _BRIEF = tuple(key.partition(".")[2] for key in KEYS if key.startswith("brief."))
+_MOMENTS = tuple(key.partition(".")[2] for key in KEYS if key.startswith("moments."))
 _JOURNAL = tuple(each.name for each in fields(JournalSettings))
 
 
@@ -193,6 +200,10 @@ class Config:
     @property
     def learning(self) -> learning.LearningSettings:
         return learning.LearningSettings(**{name: self.values[f"learning.{name}"] for name in _LEARNING})  # type: ignore[arg-type]
+
+    @property
+    def moments(self) -> brief.MomentSettings:
+        return brief.MomentSettings(**{name: self.values[f"moments.{name}"] for name in _MOMENTS})  # type: ignore[arg-type]
 
     @property
     def brief(self) -> brief.BriefSettings:

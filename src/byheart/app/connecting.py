@@ -19,7 +19,8 @@ from byheart.agents import register
 from byheart.agents.agent import connectable
 from byheart.agents.installing.connections import Connections
 from byheart.agents.installing.pieces import AgentStatus, Installed, InstallTarget, PieceKind
-from byheart.domain.errors import BadInput
+from byheart.domain.documents import Place
+from byheart.domain.errors import BadInput, Conflict
 from byheart.storage import background
 from byheart.storage.files.disk import DiskFiles
 
@@ -77,8 +78,8 @@ def _target(opened: OpenMemory, around: Surroundings, project: str | None) -> In
         variables={"BYHEART_HOME": chosen} if chosen else {},
         version=__version__,
         project=project,
-        on_prompt=settings.on_prompt,
-        on_tool=settings.on_tool,
+        moments=opened.config.moments.enabled,
+        gate=os.path.join(opened.home, "bin", "byheart"),
         system=sys.platform,
         tokens=settings.tokens,
     )
@@ -129,10 +130,33 @@ def install(
         )
         if trust and hooks is not None and hooks.after is not None:
             found, notes = with_trust(found, hooks.after, os.path.realpath(hooks.path), dict(around.environment))
+    if opened.config.moments.enabled:
+        _put_gate(opened)
     with _alone(opened.home), uninterrupted():
         done = known.connect(found, scope_of(project))
     done.notes += notes
     return done
+
+
+def _put_gate(opened: OpenMemory) -> None:
+    """Write the script that agents call before and after their tools."""
+    command = launcher()
+    chosen = os.environ.get("BYHEART_HOME")
+    text = (
+        extensions.text("gate.sh")
+        .replace("{{home}}", shlex.quote(opened.home))
+        .replace("{{python}}", shlex.quote(command[0]))
+        .replace("{{variables}}", f"BYHEART_HOME={shlex.quote(opened.home)} " if chosen else "")
+        .replace("{{command}}", shlex.join(command))
+    )
+    place = Place(opened.home, "bin/byheart")
+    held = DiskFiles().read(place)
+    if held.text != text:
+        try:
+            DiskFiles().write(place, text, held.digest)
+        except Conflict:
+            # Another install wrote it at the same moment.
+            return
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from byheart.app import briefs, connecting
+from byheart.app import briefs, connecting, moments
 from byheart.app.gain import gain, sentence
 from byheart.app.open import open_memory
 from byheart.app.sessions import open_learning, open_sessions
@@ -191,6 +191,8 @@ def _learn(
         if cwd and os.path.isdir(cwd) and len(folders) < _MOST_FOLDERS:
             folders[briefs.folder_of(cwd)] = None
     briefs.refresh(around, folders)
+    if opened.config.moments.enabled:
+        moments.refresh(around, learning, every)
     done.highlights = _highlights(done.report)
 
 

@@ -18,7 +18,7 @@ from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
 from byheart.domain.records import Scope
 from byheart.domain.values import dataclass
 from byheart.search.models import USE, Cache, Noted, RecallModels
-from byheart.storage import cards, git, projects
+from byheart.storage import cards, git, moments, projects
 from byheart.storage.files.disk import DiskFiles
 from byheart.storage.scanners.scanner import RuleScanner
 from byheart.text.deferred import module
@@ -161,7 +161,7 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         journal=config.journal,
         zone=_zone(around, config),
         search_tools=_search_tools(around, config, home, disk),
-        drop_briefs=lambda: cards.drop(home),
+        drop_briefs=lambda: _drop_prepared(home),
     )
     chosen = set(roots[Scope.LOCAL].documents.values())
     theirs = Place(project.folder, JOURNAL_FILE)
@@ -178,6 +178,12 @@ def open_memory(around: Surroundings, files: Files | None = None, scanner: Scann
         shadowed=tuple(shadowed),
         ignored=ignored,
     )
+
+
+def _drop_prepared(home: str) -> None:
+    """Take away what was prepared for sessions, and what is kept of what they were told."""
+    cards.drop(home)
+    moments.drop(home)
 
 
 def _configured(around: Surroundings, project: Project, trust: Trust) -> tuple[Config, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from byheart.app import briefs
+from byheart.app import briefs, moments
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
 from byheart.storage import background
 from byheart.storage import cards as card_files
+from byheart.storage import moments as moment_files
 from byheart.text.deferred import module
 
 if TYPE_CHECKING:
@@ -55,8 +56,18 @@ def work(around: Surroundings) -> Worked:
                 done.problems.append(str(error))
             card_files.notes_done(around.home)
         done.cards = briefs.refresh(around)
+        _moments_ready(around)
         card_files.sweep_sent(around.home, _KEPT)
+        moment_files.sweep(around.home, _KEPT)
     return done
+
+
+def _moments_ready(around: Surroundings) -> None:
+    """Prepare what may be said while sessions work."""
+    opened = open_memory(around)
+    if opened.config.moments.enabled and opened.config.flag("memory.enabled"):
+        every = open_sessions(opened, around)
+        moments.refresh(around, open_learning(opened, around, every), every)
 
 
 def _learnt(around: Surroundings, ended: frozenset[str]) -> LearnReport:

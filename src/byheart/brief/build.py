@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from byheart import prompts
 from byheart.brief import collect
-from byheart.domain.brief import BriefLine, BriefSection, BriefSettings
+from byheart.brief import triggers as rules_of
+from byheart.domain.brief import BriefLine, BriefSection, BriefSettings, MomentSettings
 from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import MEMORY, SUMMARY
-from byheart.domain.values import dataclass, replace
+from byheart.domain.values import asdict, dataclass, replace
 from byheart.handbook.phrases import signal_of
 from byheart.handbook.summary import ALSO_MET
 from byheart.language.opposition import exclude
@@ -67,6 +68,7 @@ class CardParts:
     context: Context
     handbook: HandbookFiles
     settings: BriefSettings
+    moments: MomentSettings
     summary_tokens: int
     learns: bool
     general: tuple[str, ...]
@@ -94,8 +96,7 @@ def card_of(
         "settings": {
             "characters": parts.settings.characters,
             "tokens": parts.settings.tokens,
-            "on_prompt": parts.settings.on_prompt,
-            "on_tool": parts.settings.on_tool,
+            "moments": asdict(parts.moments),
             "learns": parts.learns,
             "seconds": parts.settings.seconds,
         },
@@ -104,6 +105,8 @@ def card_of(
         "off": "",
         "notices": [],
         "saved": [],
+        # Rules of the user that a command may go against: the words of such a call, the rule, its address.
+        "triggers": [],
         "sections": [],
     }
     silence = silence_of(context)
@@ -131,6 +134,10 @@ def card_of(
     told = _Said(parts, kept, saved)
     made = {section.name: told.served(section) for section in sections}
     card["sections"] = [{**kept, **made}[name] for name in _ORDER if name in {**kept, **made}]
+    wanted = [
+        line for each in card["sections"] if each["name"] in ("profile", "rules", "wishes") for line in each["lines"]
+    ]
+    card["triggers"] = rules_of.triggers(wanted)
     return card
 
 

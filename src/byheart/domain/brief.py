@@ -37,9 +37,21 @@ class BriefSettings:
 
     characters: int = 9500
     tokens: int = 5000
-    on_prompt: bool = False
-    on_tool: bool = False
     seconds: float = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentSettings:
+    """What sessions are told while they work."""
+
+    enabled: bool = True
+    failure: bool = True
+    command: bool = True
+    file: bool = True
+    prompt: bool = True
+    subagent: bool = True
+    rules: str = "say"
+    tokens: int = 1500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.values import dataclass, field, replace
 from byheart.handbook.lessons import Lesson, lesson_of
 from byheart.learning.extract.knowledge import PROCEDURE
-from byheart.sessions.facts.commands import is_from_shell, kind_of, only_looks, program_of, stem_of
+from byheart.sessions.facts.commands import acts_of, is_from_shell, kind_of, only_looks, program_of, stem_of
 from byheart.sessions.facts.differences import (
     BEHIND,
     INSTEAD,
@@ -206,6 +206,57 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayOver:
+    """An error that was got over, with what to do about it; `wrong` are spellings that never worked here, each with what to write."""
+
+    trouble: Trouble
+    advice: str
+    wrong: tuple[Change, ...] = ()
+    command: str = ""
+
+
+def ways_over(extracts: Iterable[tuple[Written, Extract]]) -> list[WayOver]:
+    """Everything that sessions got over, what is worth most first, for a session that meets just that."""
+    ordered = in_order(extracts)
+    usage = _used([extract for _, extract in ordered])
+    found = []
+    for trouble in _troubles(ordered):
+        if not trouble.ways or is_wrapper(trouble.ways[-1][1].error):
+            continue
+        help_ = _help(trouble, usage)
+        if help_ is None:
+            found.append(WayOver(trouble=trouble, advice=_newest_way(trouble.ways[-1][1])))
+            continue
+        wrong = tuple(change for change in help_.shared if _never_worked(change, help_.lesson, usage))
+        found.append(WayOver(trouble=trouble, advice=advice(help_), wrong=wrong, command=help_.lesson.command))
+    return found
+
+
+def _newest_way(way: Lesson) -> str:
+    """What was done the last time, where no two sessions share a way."""
+    if way.is_retry:
+        return (
+            "it passed when it was run again, after the user had spoken"
+            if way.is_asked
+            else "it passed when it was run again"
+        )
+    steps = [f"running `{each}`" for each in way.ran] + ([f"changing {', '.join(f'`{path}`' for path in way.changed)}"] if way.changed else [])  # fmt: skip
+    if not steps:
+        return f"`{way.proof}` worked"
+    return f"`{way.proof}` passed after {' and '.join(steps)}"
+
+
+def _never_worked(change: Change, way: Lesson, usage: Usage) -> bool:
+    """Whether no session ran the same with what failed, or without what worked, and got through."""
+    calls = usage.calls.get(acts_of(way.command), [])
+    if change.how == BEHIND:
+        return not any(program_of(way.command) == program_of(" ".join(words)) for words in calls if words)
+    if change.how in (WITHOUT, INSTEAD) and change.old and not is_file(change.old):
+        return not any(change.old.split()[0] in words for words in calls)
+    return False
+
+
 def _is_fresh(trouble: Trouble, now: int) -> bool:
     """Whether an error may still be met."""
     return trouble.sessions >= _LASTING or now - trouble.met[-1] <= max(_QUIET, now / 3)
@@ -216,7 +267,7 @@ def _is_stuck(trouble: Trouble, worked: Mapping[str, int]) -> bool:
     lesson = trouble.stuck
     if lesson is None or trouble.ways or _is_of_the_day(lesson.error) or is_from_shell(lesson.error):
         return False
-    is_since = worked.get(_acts(lesson.command), -1) < trouble.met[-1]
+    is_since = worked.get(acts_of(lesson.command), -1) < trouble.met[-1]
     return is_since and trouble.sessions >= _LASTING and kind_of(lesson.command) != "test"
 
 
@@ -263,17 +314,11 @@ def _used(extracts: Sequence[Extract]) -> Usage:
         used.update({program_of(form) for form in forms})
         forms |= {found[1] for line in lines if (found := _WORKED.match(line))}
         for step in (step for form in forms for step in steps_in(form)):
-            last[_acts(step)] = place
-            calls.setdefault(_acts(step), []).append(frozenset(step.split()))
+            last[acts_of(step)] = place
+            calls.setdefault(acts_of(step), []).append(frozenset(step.split()))
     least = max(_FEW_SESSIONS, _EVERYDAY * len(extracts))
     everyday = frozenset(program for program, sessions in used.items() if sessions >= least)
     return Usage(everyday=everyday, last=last, calls=calls)
-
-
-def _acts(command: str) -> str:
-    """A program with what it is told to do, without what that is done to."""
-    words = [word for word in command.split() if re.fullmatch(r"[a-z][a-z:-]*", word)]
-    return " ".join([program_of(command), *words[1:2]])
 
 
 def _help(trouble: Trouble, usage: Usage) -> Help | None:
@@ -374,7 +419,7 @@ def _is_about_here(way: Lesson, usage: Usage) -> bool:
 
 def _is_new(change: Change, way: Lesson, usage: Usage) -> bool:
     """Whether nobody here ever ran the same with what failed, or without what worked."""
-    calls = usage.calls.get(_acts(way.command), [])
+    calls = usage.calls.get(acts_of(way.command), [])
     if change.how == WITHOUT and change.old.startswith("-"):
         return not any(change.old.split()[0] in words for words in calls)
     return change.how == WITH and bool(calls) and all(change.new.split()[0] in words for words in calls)

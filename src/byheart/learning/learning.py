@@ -197,6 +197,14 @@ class Learning:
             capture.captured_from(own, self._queue, done, self._context_of)
         return done
 
+    def revision(self, project: str) -> str:
+        """What a project was learnt from, as one word: another where an extract is another."""
+        return slugs.short_digest(LEARNER, *self._queue.fingerprints(project))
+
+    def written(self, project: str) -> list[Written]:
+        """What the sessions of a project taught, each by itself."""
+        return [kept.written for kept in self._queue.extracts(project)]
+
     def _revision(self, own: HandbookFiles) -> str:
         """What a handbook is made from, as one word: another when an extract, a note, a tombstone or the day is another."""
         kept = self._queue.fingerprints(own.project)

@@ -31,8 +31,8 @@ from byheart.domain.values import dataclass, replace
 from byheart.language import lasting
 from byheart.sessions.clipping import BETWEEN, EchoScanner, cleaned
 from byheart.sessions.facts import commands as lines_of
-from byheart.sessions.facts import errors
 from byheart.sessions.facts import errors as troubles
+from byheart.sessions.facts import fixes
 from byheart.text.slugs import short_digest
 
 # Turns wait for their results this long, so that nearly none is written twice.
@@ -238,7 +238,7 @@ class _Recorder:
 
     def _settle(self) -> None:
         if self._is_open:
-            self._batch.fixes(errors.pairs_of(self._batch.steps()))
+            self._batch.fixes(fixes.pairs_of(self._batch.steps()))
             self._batch.counted()
 
     def _answered(self, event: Answered) -> None:

@@ -200,6 +200,15 @@ class Sessions:
         that did; the likeliest first."""
         return searching.leads_to(self._tools, self.search(prompt, which, _LIKE_IT), most)
 
+    def edited(self, session: Session) -> Sequence[tuple[str, int]]:
+        """The files that a session changed, as it named them, each with in how many turns; most first."""
+        return self._tools.index.edited(session)
+
+    def paths(self, project: str, most: int) -> Sequence[tuple[str, str]]:
+        """The files that a project's sessions worked on, as they named them, each with the folder that the session ran in; what most of
+        them touched first."""
+        return self._tools.index.paths(project, most)
+
     def learnt(self, which: Which, most: int) -> Sequence[PossibleExperience]:
         """What sessions showed that is worth telling again."""
         return searching.learnt(self._tools.index, which, most)

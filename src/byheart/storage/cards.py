@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 # Another number, and cards are made anew.
-VERSION = 4
+VERSION = 5
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
 _SHAPE = {
@@ -30,6 +30,7 @@ _SHAPE = {
     "off",
     "notices",
     "saved",
+    "triggers",
     "sections",
 }
 # Variables that say nothing about what a brief holds.
@@ -74,7 +75,7 @@ def path_of(home: str, folder: str) -> str:
 
 def read(home: str, folder: str) -> Card | None:
     """A folder's card; None where there is none that can be used."""
-    card = _object(path_of(home, folder))
+    card = read_object(path_of(home, folder))
     if card is None or card.get("version") != VERSION or card.get("folder") != folder or not set(card) >= _SHAPE:
         return None
     return card
@@ -87,7 +88,7 @@ def write(home: str, card: Card) -> None:
 
 def said_until(home: str, folder: str) -> str:
     """Until when what was saved has been announced to the sessions of a folder; empty where none was told anything yet."""
-    return _bytes(f"{path_of(home, folder)}.said", 100).decode("ascii", "replace").strip()
+    return read_bytes(f"{path_of(home, folder)}.said", 100).decode("ascii", "replace").strip()
 
 
 def note_said(home: str, folder: str, at: str) -> None:
@@ -98,7 +99,7 @@ def note_said(home: str, folder: str, at: str) -> None:
 def folders(home: str) -> list[tuple[str, str]]:
     """The folders that have cards: (folder, project)."""
     place = os.path.join(home, _FOLDER)
-    found = (_object(os.path.join(place, name)) for name in _names(place))
+    found = (read_object(os.path.join(place, name)) for name in _names(place))
     return [(str(card.get("folder")), str(card.get("project"))) for card in found if card]
 
 
@@ -134,13 +135,13 @@ def sent_path(home: str, client: str, session: str) -> str:
 
 def sent(home: str, client: str, session: str) -> Card | None:
     """What a session was told last, if it was told anything."""
-    return _object(sent_path(home, client, session))
+    return read_object(sent_path(home, client, session))
 
 
 def every_sent(home: str) -> list[Card]:
     """What sessions were told, the newest first."""
     folder = os.path.join(home, _SENT)
-    found = [each for name in _names(folder) if (each := _object(os.path.join(folder, name))) is not None]
+    found = [each for name in _names(folder) if (each := read_object(os.path.join(folder, name))) is not None]
     return sorted(found, key=lambda each: str(each.get("at", "")), reverse=True)
 
 
@@ -161,7 +162,11 @@ def sweep_sent(home: str, most: int) -> int:
 
 def note(home: str, told: Card) -> None:
     """Note that a session ended or pauses: one line, whoever else writes."""
-    path = os.path.join(home, _NOTES)
+    append_line(os.path.join(home, _NOTES), json.dumps(told))
+
+
+def append_line(path: str, line: str) -> None:
+    """Add a line to a file of ours, whoever else writes; nothing where it is full."""
     import stat
 
     _made(os.path.dirname(path))
@@ -169,7 +174,7 @@ def note(home: str, told: Card) -> None:
     try:
         found = os.fstat(opened)
         if stat.S_ISREG(found.st_mode) and found.st_size < _MOST_NOTES:
-            os.write(opened, (json.dumps(told) + "\n").encode("utf-8", "replace"))
+            os.write(opened, (line + "\n").encode("utf-8", "replace"))
     finally:
         os.close(opened)
 
@@ -184,7 +189,7 @@ def take_notes(home: str) -> list[Card]:
         except FileNotFoundError:
             return []
     found = []
-    for line in _bytes(aside, _MOST_NOTES).decode("utf-8", "replace").split("\n"):
+    for line in read_bytes(aside, _MOST_NOTES).decode("utf-8", "replace").split("\n"):
         try:
             told = json.loads(line) if line else None
         except ValueError:
@@ -205,8 +210,9 @@ def has_notes(home: str) -> bool:
     return os.path.exists(path) or os.path.exists(f"{path}.taken")
 
 
-def _object(path: str) -> Card | None:
-    raw = _bytes(path, _LARGEST)
+def read_object(path: str) -> Card | None:
+    """What a JSON file holds; None where that is no object that can be read."""
+    raw = read_bytes(path, _LARGEST)
     if not raw:
         return None
     try:
@@ -216,7 +222,8 @@ def _object(path: str) -> Card | None:
     return found if isinstance(found, dict) else None
 
 
-def _bytes(path: str, most: int) -> bytes:
+def read_bytes(path: str, most: int) -> bytes:
+    """A plain file of at most so many bytes; empty where there is none."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -231,6 +238,10 @@ def _bytes(path: str, most: int) -> bytes:
 
 
 def _put(path: str, text: str) -> None:
+    put_bytes(path, text.encode("utf-8", "replace"))
+
+
+def put_bytes(path: str, content: bytes) -> None:
     """Write a file, whole or not at all. What cannot be kept is not kept: a session is told all the same."""
     beside = f"{path}.{os.getpid()}.tmp"
     try:
@@ -238,7 +249,7 @@ def _put(path: str, text: str) -> None:
         opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             with open(opened, "wb", closefd=False) as stream:
-                stream.write(text.encode("utf-8", "replace"))
+                stream.write(content)
             os.replace(beside, path)
         finally:
             os.close(opened)

@@ -4,8 +4,10 @@ what a short command takes its time for."""
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Deferred:
@@ -23,7 +25,7 @@ class _Deferred:
 
 def deferred(source: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern, compiled at its first use and used like any other."""
-    return cast(re.Pattern[str], _Deferred(source, flags))
+    return _Deferred(source, flags)  # type: ignore[return-value]
 
 
 class _Module:
@@ -31,6 +33,8 @@ class _Module:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        from importlib import import_module
+
         return getattr(import_module(self._name), attribute)
 
 

@@ -270,7 +270,7 @@ def test_optional_hooks_only_where_they_are_wanted(bench: Bench, cli: Cli) -> No
     settings = Path(bench.folder, ".claude/settings.json")
     cli("install", "claude-code")
     assert "UserPromptSubmit" not in settings.read_text() and "PreToolUse" not in settings.read_text()
-    cli("--set", "brief.on_prompt=true", "--set", "brief.on_tool=true", "install", "claude-code")
+    cli("install", "claude-code")
     assert "UserPromptSubmit" in settings.read_text() and "PreToolUse" in settings.read_text()
     cli("install", "claude-code")
     assert "UserPromptSubmit" not in settings.read_text()

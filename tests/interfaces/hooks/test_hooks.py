@@ -285,8 +285,11 @@ def test_prompt_hook_is_silent_unless_it_is_wanted_and_fits_well(bench: Bench, c
         "wait for the redirect",
     )
     prompt = "the login test is flaky again under webkit, and CI fails; wait for the redirect?"
+    Path(bench.home, "config.toml").write_text("[moments]\nprompt = false\n")
+    cli("brief", "--prepare")
     assert hook(bench, "prompt", prompt=prompt) == (0, "", "")
-    Path(bench.home, "config.toml").write_text("[brief]\non_prompt = true\nseconds = 30\n")
+    Path(bench.home, "config.toml").unlink()
+    cli("brief", "--prepare")
     code, out, _ = hook(bench, "prompt", prompt=prompt, hook_event_name="UserPromptSubmit")
     assert code == 0
     assert json.loads(out)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
@@ -297,7 +300,7 @@ def test_prompt_hook_is_silent_unless_it_is_wanted_and_fits_well(bench: Bench, c
 
 def test_prompt_hook_does_not_repeat_the_brief(bench: Bench, cli: Cli) -> None:
     cli("remember", "never deploy the checkout service on Fridays because support is away")
-    Path(bench.home, "config.toml").write_text("[brief]\non_prompt = true\nseconds = 30\n")
+    cli("brief", "--prepare")
     prompt = "deploy the checkout service this Friday although support is away?"
     assert "Fridays" in context(hook(bench, "prompt", prompt=prompt)[1])
     hook(bench, "session-start")
@@ -309,8 +312,11 @@ def test_tool_hook_tells_what_is_known_of_a_file_or_command(bench: Bench, cli: C
     cli("remember", "I prefer pnpm")
     target = os.path.join(bench.project, "src", "generated.py")
     told: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": target}, "hook_event_name": "PreToolUse"}
+    Path(bench.home, "config.toml").write_text("[moments]\nenabled = false\n")
+    cli("brief", "--prepare")
     assert hook(bench, "pre-tool", **told) == (0, "", "")
-    Path(bench.home, "config.toml").write_text("[brief]\non_tool = true\nseconds = 30\n")
+    Path(bench.home, "config.toml").unlink()
+    cli("brief", "--prepare")
     assert "codegen" in context(hook(bench, "pre-tool", **told)[1])
     told["tool_input"] = {"file_path": os.path.join(bench.project, "src", "other.py")}
     assert hook(bench, "pre-tool", **told) == (0, "", "")

@@ -37,6 +37,12 @@ _TYPES = frozenset(
     "user assistant summary system attachment progress file-history-snapshot queue-operation last-prompt custom-title mode permission-mode ai-title".split()
 )
 _IDS = {"sessionId", "uuid", "leafUuid", "messageId", "parentUuid"}
+# The tools that a moment may be about; reading and searching start nothing of ours, but for a file that is not there.
+_TOOLS = {
+    "PreToolUse": "Bash|Edit|Write|MultiEdit|NotebookEdit",
+    "PostToolUse": "Bash",
+    "PostToolUseFailure": "Bash|Read",
+}
 _PLUGIN_EVENTS = {"session-start": "SessionStart", "pre-compact": "PreCompact", "session-end": "SessionEnd"}
 
 
@@ -97,7 +103,7 @@ def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
 def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Claude Code: hooks in its settings, MCP, a skill and a command."""
     folder = base(target, "CLAUDE_CONFIG_DIR", ".claude")
-    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "post-tool": "PostToolUse|PostToolUseFailure", "subagent-start": "SubagentStart", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
     entry = {"type": "stdio", **server(target), "alwaysLoad": True}
     if target.project:
         settings, mcp = f"{target.project}/.claude/settings.local.json", f"{target.project}/.mcp.json"
@@ -108,7 +114,7 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
         mcp = f"{folder}/.claude.json" if custom else os.path.join(target.home, ".claude.json")
         place = folder
     pieces = [
-        *grouped_hooks(target, settings, "claude-code", events, seconds=10),
+        *grouped_hooks(target, settings, "claude-code", events, seconds=10, matchers=_TOOLS),
         member(mcp, ("mcpServers", "byheart"), entry, TOOLS),
         own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
         own_file(

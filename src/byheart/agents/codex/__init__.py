@@ -122,7 +122,7 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     """Codex: hooks.json, MCP in config.toml, a skill, a block in AGENTS.md. It runs only hooks that somebody trusts."""
     folder = base(target, "CODEX_HOME", ".codex")
     place = f"{target.project}/.codex" if target.project else folder
-    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
+    events = wanted(target, {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-tool": "PreToolUse", "post-tool": "PostToolUse", "pre-compact": "PreCompact", "session-end": "SessionEnd"})  # fmt: skip
     # Told how much it may be given, Codex hands all of it on.
     extra = {"additionalContextLimit": target.tokens + 1000}
     command, *arguments = (*target.command, "mcp")

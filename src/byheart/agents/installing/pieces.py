@@ -62,8 +62,9 @@ class InstallTarget:
     variables: dict[str, str]
     version: str
     project: str | None = None
-    on_prompt: bool = False
-    on_tool: bool = False
+    # Whether sessions are told what fits a moment, and the script that looks whether a call could be one.
+    moments: bool = False
+    gate: str = ""
     system: str = "linux"
     # How much a session may be told.
     tokens: int = 5000
@@ -109,7 +110,7 @@ class AgentStatus:
 _SAYS = "(byheart install wrote this; byheart uninstall takes it out)"
 # A hook of ours, wherever byheart lay when it was written, and whatever somebody has put around it since.
 _HOOK = re.compile(
-    r"""byheart\S*(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+hook\s+(session-start|prompt|pre-tool|pre-compact|stop|session-end)\b"""
+    r"""byheart\S*(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?\s+hook\s+(session-start|prompt|pre-tool|post-tool|subagent-start|pre-compact|stop|session-end)\b"""
 )
 
 
@@ -292,7 +293,8 @@ def base(target: InstallTarget, variable: str, usual: str) -> str:
 
 def hook_line(target: InstallTarget, event: str, client: str, *more: str) -> str:
     """A hook as a shell runs it, every word quoted."""
-    words = [*target.command, "hook", event, "--client", client, *more]
+    gated = target.gate and event in ("pre-tool", "post-tool")
+    words = [*(("/bin/sh", target.gate) if gated else target.command), "hook", event, "--client", client, *more]
     given = [f"{name}={value}" for name, value in target.variables.items()]
     return shlex.join(["env", *given, *words] if given else words)
 
@@ -342,21 +344,28 @@ def grouped_hooks(
     seconds: int,
     end_seconds: int | None = None,
     extra: Mapping[str, Any] | None = None,
+    matchers: Mapping[str, str] | None = None,
 ) -> list[Piece]:
     """Hooks as others took them over from Claude Code: a list of groups for each event. `end_seconds` is how long the end of a
-    session may take where that is less."""
+    session may take where that is less; `matchers` are the tools that an event of theirs is about, so that others start nothing of ours. One
+    event of ours may be several of theirs, separated by a bar."""
     found = []
-    for ours, theirs in events.items():
+    for ours, names in events.items():
         allowed = end_seconds if end_seconds is not None and ours == "session-end" else seconds
         handler = hook_entry(target, ours, client, allowed, extra or {})
-        found.append(element(path, ("hooks", theirs), {"hooks": [handler]}, _WHYS[ours]))
+        for theirs in names.split("|"):
+            matcher = {"matcher": matchers[theirs]} if matchers and theirs in matchers else {}
+            found.append(element(path, ("hooks", theirs), {**matcher, "hooks": [handler]}, _WHYS[ours]))
     return found
 
 
+_MOMENTS = ("prompt", "pre-tool", "post-tool", "subagent-start")
 _WHYS = {
     "session-start": "tells a session what memory holds",
-    "prompt": "tells what fits a prompt very well",
-    "pre-tool": "tells what is known of a file or a command",
+    "prompt": "tells of an earlier session that was asked the same",
+    "pre-tool": "tells what is known of a file or a command before it is touched or run",
+    "post-tool": "tells what helped before when a call fails",
+    "subagent-start": "tells a sub-agent what you want",
     "pre-compact": "learns before a session is cut short",
     "stop": "notes that a session pauses",
     "session-end": "learns when a session ends",
@@ -365,8 +374,7 @@ _WHYS = {
 
 def wanted(target: InstallTarget, events: Mapping[str, str]) -> dict[str, str]:
     """Events without those that the user has not asked for."""
-    off = {"prompt": not target.on_prompt, "pre-tool": not target.on_tool}
-    return {ours: theirs for ours, theirs in events.items() if not off.get(ours)}
+    return {ours: theirs for ours, theirs in events.items() if target.moments or ours not in _MOMENTS}
 
 
 def with_command(text: str, target: InstallTarget) -> str:

@@ -31,11 +31,13 @@ _BEFORE = "(memory changed a moment ago; this is how it was before)"
 class HookCall:
     """One call of a hook: which agent, which moment, what it says, and where it stands."""
 
-    __slots__ = ("client", "environment", "event", "home", "room", "told")
+    __slots__ = ("asks", "client", "environment", "event", "home", "room", "told")
 
     def __init__(self, event: str, client: str, told: dict[str, Any], environment: dict[str, str], room: int) -> None:
         self.event, self.client, self.told, self.environment, self.room = event, client, told, environment, room
         self.home = cards.home_of(environment)
+        # Whether the user is to be asked.
+        self.asks = False
 
     @property
     def cwd(self) -> str:
@@ -65,14 +67,17 @@ def main(arguments: list[str]) -> int:
         return 2
     room = _after(arguments, "--tokens")
     told: dict[str, Any] = {}
+    call: HookCall | None = None
     try:
         told = _spoken(_after(arguments, "--payload"))
-        text = _answer(HookCall(event, client, told, dict(os.environ), int(room) if room.isdecimal() else 0))
+        call = HookCall(event, client, told, dict(os.environ), int(room) if room.isdecimal() else 0)
+        text = _answer(call)
     except Exception:  # noqa: BLE001 - a hook must never stop a session
         # What went wrong may quote a file that came with a clone, so nothing of it is told to a model.
         text = BROKEN if event == register.START else ""
     if text:
-        wrapped = register.envelope(client, event, told, text)
+        asks = call is not None and call.asks
+        wrapped = register.asking(client, told, text) if asks else register.envelope(client, event, told, text)
         out = wrapped if isinstance(wrapped, str) else json.dumps(wrapped)
         try:
             _print(out.encode("utf-8", "replace"))
@@ -139,10 +144,11 @@ def _answer(call: HookCall) -> str:
         return ""
     if call.event == register.START:
         return start(call)
-    if call.event in (register.PROMPT, register.TOOL):
-        from byheart.interfaces.hooks import rebuild
+    if call.event in register.DURING:
+        from byheart.interfaces.hooks import moment
 
-        return rebuild.during(call)
+        text, call.asks = moment.during(call)
+        return text
     noted(call)
     return ""
 

@@ -11,7 +11,7 @@ from byheart.domain.sessions import FixFact, How, Speaker, Step, Turn
 from byheart.domain.values import dataclass, field
 from byheart.language import lasting
 from byheart.sessions.facts import commands as lines_of
-from byheart.sessions.facts import errors
+from byheart.sessions.facts import errors, fixes
 from byheart.sessions.facts.files import ABSOLUTE, DRIVE, shown_path
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def gathered(
         elif turn.speaker is Speaker.ASSISTANT and turn.side is None and turn.text.strip():
             found.spoken.append(turn)
     harmless = _harmless(found)
-    found.fixes = [fix for fix in errors.pairs_of(steps) if fix.signature not in harmless]
+    found.fixes = [fix for fix in fixes.pairs_of(steps) if fix.signature not in harmless]
     return found
 
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-SPACES = re.compile(r"\s+")
+from byheart.text.deferred import deferred
+
+_PLAIN_WORD = deferred(r"[a-z][a-z:-]*")
+ANSI = deferred(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+SPACES = deferred(r"\s+")
 # In front of a command and behind it: where it ran, and what was done to its output.
-BEFORE = re.compile(
+BEFORE = deferred(
     r"(?:cd\s+(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s;&|]{1,300})\s*(?:&&|;)\s*|(?:set -[a-z]+(?: -o pipefail)?|export \w+=\S*)\s*(?:&&|;|\n)\s*)+"
 )
 _FILTERS = frozenset(
     "tail head grep egrep rg sed awk wc cut sort uniq less cat tee jq tr column Select-Object Select-String Out-String".split()
 )
-_SEGMENTS = re.compile(r"\"[^\"]*\"|'[^']*'|\|\||&&|\|&|[|;]|[^\"'|;&]+|.", re.DOTALL)
-_REDIRECTED = re.compile(r"\d?>&\d|\d?>/dev/null|&>/dev/null")
-_FILTERED = re.compile(r"\|&?\s*(?:e?grep|rg|sed|awk|head|cut|jq|wc|Select-String)\b")
-_TRIMMING = re.compile(r"[|>;]")
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w{1,40})\1[^\n]*\n.*?(?:^\s*\2\s*$|\Z)", re.MULTILINE | re.DOTALL)
-_NESTED = re.compile(r"\$\([^()]{0,2000}\)|`[^`]{0,2000}`")
+_SEGMENTS = deferred(r"\"[^\"]*\"|'[^']*'|\|\||&&|\|&|[|;]|[^\"'|;&]+|.", re.DOTALL)
+_REDIRECTED = deferred(r"\d?>&\d|\d?>/dev/null|&>/dev/null")
+_FILTERED = deferred(r"\|&?\s*(?:e?grep|rg|sed|awk|head|cut|jq|wc|Select-String)\b")
+_TRIMMING = deferred(r"[|>;]")
+_HEREDOC = deferred(r"<<-?\s*(['\"]?)(\w{1,40})\1[^\n]*\n.*?(?:^\s*\2\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_NESTED = deferred(r"\$\([^()]{0,2000}\)|`[^`]{0,2000}`")
 # What a project calls its own scripts by, whatever runs them.
 _SCRIPT = r"(?:[\w./-]+ run(?: -\S+)* |(?:make|just|task|mise|rake|nx|invoke|inv|composer|gradlew?) )"
 _MANAGER = r"(?:npm|pnpm|yarn|bun)(?: run)?(?: -\S+)*"
-_NAMED_SCRIPT = re.compile(rf"(?:{_SCRIPT}|{_MANAGER} )[a-z][\w:-]*(?!\S)")
+_NAMED_SCRIPT = deferred(rf"(?:{_SCRIPT}|{_MANAGER} )[a-z][\w:-]*(?!\S)")
 _BUILT_IN = frozenset("install i add ci exec dlx x create init remove update why audit publish".split())
 _KINDS = (
     (
@@ -78,7 +81,7 @@ _KINDS = (
     ),
     ("commit", r"git (?:-[Cc] \S+ )*(?:commit|push|merge|rebase|tag|cherry-pick)(?!\S)"),
 )
-KINDS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+KINDS = tuple((kind, deferred(pattern)) for kind, pattern in _KINDS)
 # Programs that any of these patterns is about: a command that names none of them needs no closer look.
 _PROGRAMS = frozenset(
     """pytest py.test unittest nosetests tox nox jest vitest mocha ava karma cypress playwright rspec phpunit pest ctest go cargo
@@ -87,55 +90,55 @@ _PROGRAMS = frozenset(
     mypy pyright basedpyright tsc ty prettier black gofmt goimports rustfmt pip pip3 uv poetry apt apt-get brew bundle composer
     gem docker vite webpack cmake ninja git run task mise rake inv""".split()
 )
-_PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^|;&\"'\n]|&(?!&))+")
-_WRAPPED = re.compile(
+_PARTS = deferred(r"(?:\"[^\"]*\"|'[^']*'|[^|;&\"'\n]|&(?!&))+")
+_WRAPPED = deferred(
     r"^(?:\(+\s*|\w+=(?:\"[^\"]*\"|'[^']*'|\S*)\s+|(?:sudo|time|env|npx|bunx|pnpx|uvx|nohup|corepack|command|exec|then|do|if|!)\s+(?:-\S+\s+)*|rtk\s+(?:test\s+)?|timeout\s+\S+\s+|"
     r"(?:uv|poetry|pdm|hatch|rye|pipenv) run\s+(?:-\S+\s+)*|(?:pnpm|yarn|npm) (?:exec|dlx)\s+(?:--\s+)?|python3? -m\s+|bundle exec\s+|docker(?: compose|-compose)? exec\s+(?:-\S+\s+)*\S+\s+|"
     r"(?:\./|\S*/)?\.?venv/bin/(?:python3? -m\s+)?|\./(?:node_modules/\.bin/)?|node_modules/\.bin/)+"
 )
 # Commands that look and change nothing; they are no step of a fix.
-_LOOKS = re.compile(
+_LOOKS = deferred(
     r"^(?:ls|ll|cat|bat|head|tail|less|more|sed -n|grep|rg|ag|find|fd|tree|pwd|echo|printf|which|type|whoami|env|printenv|date|wc|file|stat|du|df|ps|lsof|"
     r"git (?:-C \S+ )?(?:--no-pager )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame|describe|grep|merge-base|config --get)|gh (?:pr|issue|run|search|api) (?:view|list|checks|status|diff|repos|issues)|"
     r"node -v|node --version|python3? --version|nl|awk|jq|cut|sort|uniq|test|\[|true|sleep|history|man|help|id|uname|hostname|Get-ChildItem|Get-Content|Select-String)\b"
 )
-_HELP = re.compile(r"\s(?:--help|-h|--version)\s*$")
-_WRITES = re.compile(
+_HELP = deferred(r"\s(?:--help|-h|--version)\s*$")
+_WRITES = deferred(
     r"(?<![0-9&])>{1,2}\s*(?!/dev/|&)\S|\bsed -i|\|\s?tee\b|\|\s?xargs (?:-\S+ (?:\{\} )?)*(?:kill|rm|mv|sed -i|chmod|git)\b"
 )
-_SUMMARY = re.compile(
+_SUMMARY = deferred(
     r"(?<!\d)(\d{1,7} (?:passed|failed)[^\n=]{0,120})|(Tests?:[ \t]{1,12}[^\n]{3,120})|(test result: [^\n]{3,160})|^([ \t]{0,12}\d{1,7} pass(?:ing)?\b[^\n]{0,80}(?:\n[ \t]{0,12}\d{1,7} fail(?:ing)?\b[^\n]{0,80})?)|"
     r"((?:ℹ|#) pass \d{1,7}\n(?:ℹ|#) fail \d{1,7})|(?<!\d)(\d{1,7} examples?, \d{1,7} failures?)|(Ran \d{1,7} tests? in [^\n]{1,40})|(Passed! {1,4}-[^\n]{0,120}|Failed! {1,4}-[^\n]{0,120})",
     re.MULTILINE,
 )
-_PACKAGE = re.compile(
+_PACKAGE = deferred(
     r"^(ok|FAIL)[ \t]{1,12}[^\s]{1,300}[ \t]{1,12}(?:[\d.]{1,12}s|\(cached\)|\[[a-z ]{1,40}\])", re.MULTILINE
 )
-_BAD_END = re.compile(
+_BAD_END = deferred(
     r"^(?:Traceback \(most recent call last\)|\w[\w.]{0,80}(?:Error|Exception): |fatal: |panic: |(?:\S{1,60} )?(?:error|Error|ERROR): |.{1,200}\(HTTP [45]\d\d\)$)",
     re.MULTILINE,
 )
 # What a shell says that could not run what it was told, with its own name and a line in front.
-_SHELL_SAYS = re.compile(
+_SHELL_SAYS = deferred(
     r"^(?:/\S{1,80}/)?\(?\w{2,20}\)?: ?(?:line )?(?:\d{1,5}: ?)?(?:.{1,200}: )?(?:command not found|not found|no matches found|no such file or directory|permission denied|parse error)\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_FAILURES = re.compile(
+_FAILURES = deferred(
     r"\b(?!0+\b)\d+ (?:failed|fail(?:ing|ures?|s)?|errors?)\b|\bfail(?:ed)?:? (?!0+\b)\d+|^FAIL\b|Failed!|test result: FAILED|, [1-9]\d* FAIL",
     re.IGNORECASE,
 )
 # What a build, a linter or a test prints when it went wrong, whatever status a pipe hides.
-_TROUBLE = re.compile(
+_TROUBLE = deferred(
     r"\bnpm (?:error|ERR!)|\berror [A-Z]{1,8}\d{2,6}\b|: error : |\bFound [1-9]\d* (?:error|problem|warning)|exited with code [1-9]|^[1-9]\d* issues?:|\(fail\)|^--- FAIL|^FAIL\b|"
     r"✖ [1-9]\d* problem|\b[1-9]\d* (?:failed|failing|errors?)\b|^\s*(?:error|fatal|panic)(?:\[\w+\])?:|^Traceback \(|command not found|\[build failed\]|\bBUILD FAILED|Compilation failed|× Some errors",
     re.MULTILINE | re.IGNORECASE,
 )
-_FINE = re.compile(
+_FINE = deferred(
     r"No fixes applied|\b0 (?:errors?|problems|issues)\b|[Aa]ll checks passed|[Nn]o issues|Success: no issues|[Cc]ompiled successfully|built in \d|ready in \d|"
     r"Successfully (?:installed|built|compiled)|BUILD SUCCESS|Finished `?\w+`? .{0,40}target|packages? installed|up to date|Checked \d+ files? in",
 )
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_JOINED = re.compile(r"\||;|\n\s*\S")
+_QUOTED = deferred(r"\"[^\"]*\"|'[^']*'")
+_JOINED = deferred(r"\||;|\n\s*\S")
 LONGEST = 300
 
 
@@ -230,6 +233,12 @@ def program_of(command: str) -> str:
             continue
         return word.strip("\"'`(){};").rsplit("/", 1)[-1][:60]
     return ""
+
+
+def acts_of(command: str) -> str:
+    """A program with what it is told to do, without what that is done to."""
+    words = [word for word in command.split() if _PLAIN_WORD.fullmatch(word)]
+    return " ".join([program_of(command), *words[1:2]])
 
 
 @lru_cache(maxsize=8192)

@@ -7,19 +7,20 @@ from difflib import SequenceMatcher
 
 from byheart.domain.values import dataclass
 from byheart.sessions.facts.commands import core_of, kind_of, only_looks, program_of
+from byheart.text.deferred import deferred
 
-_SEPARATED = re.compile(r"\"[^\"]*\"|'[^']*'|&&|\|\||[;\n]|\|(?!\|)|[^\"'|;&\n]+|.", re.DOTALL)
-_WORDS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+")
-_MOVES = re.compile(r"(?:cd|pushd|set|export|echo|printf|sleep|true|:)\b")
-_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
-_PLAIN = re.compile(r"[\"'`\\]")
-_TEXT = re.compile(r"(?:\s+--?[\w-]+)?[ =]?[\"']?\$\(cat\s*\Z")
+_SEPARATED = deferred(r"\"[^\"]*\"|'[^']*'|&&|\|\||[;\n]|\|(?!\|)|[^\"'|;&\n]+|.", re.DOTALL)
+_WORDS = deferred(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+")
+_MOVES = deferred(r"(?:cd|pushd|set|export|echo|printf|sleep|true|:)\b")
+_VARIABLE = deferred(r"[A-Za-z_]\w*=")
+_PLAIN = deferred(r"[\"'`\\]")
+_TEXT = deferred(r"(?:\s+--?[\w-]+)?[ =]?[\"']?\$\(cat\s*\Z")
 # A word that the error names has to be long enough not to stand there by chance.
 _NAMED = 3
 # What says that something is not there by that name.
-_MISSING = re.compile(r"not found|no such|404|unknown|unrecogni[sz]ed|does not exist|doesn't exist", re.IGNORECASE)
+_MISSING = deferred(r"not found|no such|404|unknown|unrecogni[sz]ed|does not exist|doesn't exist", re.IGNORECASE)
 _NEAR, _SHORT, _CUT = 0.75, 5, "…"
-_FILE = re.compile(r"[/\\]|::|\.\w{1,5}$|^\d+$|^[0-9a-f]{7,40}$|\s")
+_FILE = deferred(r"[/\\]|::|\.\w{1,5}$|^\d+$|^[0-9a-f]{7,40}$|\s")
 # Programs whose commands are two words.
 _TWO_LEVELS = frozenset("gh glab aws gcloud az docker".split())
 WITHOUT, WITH, BEHIND, INSTEAD = "without", "with", "behind", "instead"
@@ -50,6 +51,11 @@ def steps_in(line: str) -> list[str]:
         else:
             open_step += token
     return found
+
+
+def words_of(step: str) -> list[str]:
+    """The words of a single command, what stands in quotation marks as one."""
+    return _WORDS.findall(step)
 
 
 def _without_texts(command: str) -> str:

@@ -258,6 +258,16 @@ def visits(db: sqlite3.Connection, path: str, which: Which, most: int) -> list[F
     return [_visit(db, row) for row in rows]
 
 
+def paths(db: sqlite3.Connection, project: str, most: int) -> list[tuple[str, str]]:
+    """The files that sessions of a project touched, each with the folder of the session; those of most sessions first."""
+    rows = db.execute(
+        """SELECT x.path, coalesce(s.cwd, ''), count(DISTINCT s.n) AS times FROM touch x JOIN turn t ON t.n = x.turn JOIN session s ON s.n = x.session
+           WHERE s.project = ? AND t.standing = 'live' AND coalesce(t.failed, 0) = 0 GROUP BY x.path, s.cwd ORDER BY times DESC, x.path LIMIT ?""",
+        (project, most),
+    )
+    return [(path, cwd) for path, cwd, _ in rows]
+
+
 def edited(db: sqlite3.Connection, session: Session) -> list[tuple[str, int]]:
     """The files that a session changed, as it named them, each with in how many turns; most first."""
     rows = db.execute(

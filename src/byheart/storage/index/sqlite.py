@@ -127,6 +127,11 @@ class SqliteIndex(IndexConnection):
         with answering(self.path):
             return queries.edited(self._db, session)
 
+    def paths(self, project: str, most: int) -> list[tuple[str, str]]:
+        """The files that sessions of a project touched, each with the folder of the session."""
+        with answering(self.path):
+            return queries.paths(self._db, project, most)
+
     def counts(self, which: Which) -> list[AgentCount]:
         """Every agent's share."""
         with answering(self.path):

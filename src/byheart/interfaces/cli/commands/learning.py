@@ -17,7 +17,7 @@ from byheart.text.unicode import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.app import briefs, sessions, worker
+    from byheart.app import briefs, moments, sessions, worker
     from byheart.app.open import OpenMemory
     from byheart.domain.learning import Consolidated, JobView, LearnReport
     from byheart.domain.results import Receipt
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from byheart.learning.learning import Learning
 else:
     briefs = module("byheart.app.briefs")
+    moments = module("byheart.app.moments")
     sessions = module("byheart.app.sessions")
     worker = module("byheart.app.worker")
     commands_sessions = module("byheart.interfaces.cli.commands.sessions")
@@ -96,10 +97,12 @@ def learn(
     wanted = learning_learning.Wanted(
         is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone, is_hand=hand
     )
-    report = sessions.open_learning(opened, around, every).learn(wanted, bar("learning", 1, " sessions"))
+    door = sessions.open_learning(opened, around, every)
+    report = door.learn(wanted, bar("learning", 1, " sessions"))
     opened.memory.caught_up()
     if not dry_run and not hand:
         briefs.refresh(around)
+        moments.refresh(around, door, every)
     if as_object:
         common.put(report)
     else:

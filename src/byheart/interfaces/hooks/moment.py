@@ -1,0 +1,340 @@
+"""What a session is told while it works: after a failure, before a command or a file, at a prompt, when a sub-agent starts. From files
+that were prepared; once each, and within the session's budget."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+
+from byheart.agents import register
+from byheart.brief import fit
+from byheart.storage import cards, moments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from byheart.brief.remarks import Remark
+    from byheart.interfaces.hooks.hook import HookCall
+    from byheart.storage.moments import Prepared
+
+_READ, _MOST_OPEN, _MOST_AT_ONCE = 60_000, 20, 3
+# So many successful calls later a failure is left alone rather than got over.
+_PATIENCE = 40
+_FAILED = re.compile(
+    r"(?:exit(?:ed)?(?: with)?(?: code| status)?[:= ]+\(?(-?\d+)|\"exit_?code\"\s*:\s*(-?\d+))", re.IGNORECASE
+)
+_TASK_TOKENS = 400
+_WISHES = ("profile", "rules", "wishes")
+# No calls to know something about: they look, and nothing about them can be wrong that anybody would repeat.
+_SHELLS = (
+    "bash",
+    "shell",
+    "run_shell_command",
+    "exec",
+    "exec_command",
+    "local_shell",
+    "terminal",
+    "execute",
+    "command",
+    "powershell",
+    "unified_exec",
+)
+_EDITORS = (
+    "edit",
+    "write",
+    "multiedit",
+    "notebookedit",
+    "apply_patch",
+    "replace",
+    "write_file",
+    "create",
+    "str_replace",
+    "edit_file",
+    "patch",
+    "str_replace_editor",
+)
+_READERS = ("read", "read_file", "view", "cat", "open_file")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Delete|Add) File: (.+)$", re.MULTILINE)
+
+
+def during(call: HookCall) -> tuple[str, bool]:
+    """What fits this moment, and whether the agent should have its user asked; empty for anything less than an exact match."""
+    folder = cards.folder_of(call.cwd)
+    card = cards.read(call.home, folder)
+    if card is None or card["off"] or not card["settings"]["moments"]["enabled"]:
+        return "", False
+    settings = card["settings"]["moments"]
+    prepared = moments.read(call.home, folder)
+    try:
+        found = _found(call, card, settings, prepared)
+        return _told(call, folder, settings, found)
+    finally:
+        if prepared is not None:
+            prepared.close()
+
+
+def _found(call: HookCall, card: dict[str, Any], settings: dict[str, Any], prepared: Prepared | None) -> list[Remark]:
+    """What could be said at this moment."""
+    from byheart.brief import remarks
+
+    def find(key: str) -> dict[str, Any] | None:
+        return prepared.find(key) if prepared is not None else None
+
+    folder = card["folder"]
+    if call.event == register.PROMPT:
+        if not settings["prompt"]:
+            return []
+        prompt = register.words(call.told, "prompt", "initialPrompt", "user_prompt")
+        sent = cards.sent(call.home, call.client, call.session) or {}
+        told = {line[2] for line in sent.get("told", ()) if len(line) > 2}
+        lines = [line for each in card["sections"] for line in (*each["lines"], *each["left_out"])]
+        known = (
+            remarks.for_prompt(prepared.header.get("prompts", ()), prepared.header.get("common", ()), prompt)
+            if prepared
+            else None
+        )
+        return [*remarks.of_lines(lines, told, prompt), *([known] if known else [])]
+    if call.event == register.SUBAGENT:
+        return list(_rules(card)) if settings["subagent"] else []
+    given = _given(call.told)
+    tool = register.words(call.told, "tool_name", "toolName", "tool").casefold().rsplit("__", 1)[-1]
+    command = _command(given) if tool in _SHELLS or not tool else ""
+    if call.event == register.TOOL:
+        if command:
+            return list(remarks.for_command(find if settings["command"] else _nothing, card["triggers"], command))
+        if settings["file"] and (tool in _EDITORS or not tool):
+            wanted = [line for each in card["sections"] if each["name"] in _WISHES for line in each["lines"]]
+            return [
+                each
+                for path in _paths(given)
+                for each in (*remarks.of_card(wanted, path, folder), *remarks.for_file(find, path, folder))
+            ]
+        return []
+    output = _output(call.told)
+    if not _is_failure(call.told, output) and not _fails_unseen(command, output, find):
+        _got_over(call, folder, command, output)
+        return []
+    if tool in _READERS and (path := register.words(given, "file_path", "filePath", "path")):
+        missing = remarks.for_missing(find, path) if settings["file"] else None
+        return [missing] if missing else []
+    return list(_after_failure(call, folder, command, output, find, settings)) if command else []
+
+
+def _fails_unseen(command: str, output: str, find: Any) -> bool:
+    """Whether a line of several commands printed an error that memory knows, although its last command went well."""
+    from byheart.brief import remarks
+    from byheart.sessions.facts.commands import core_of, only_looks
+
+    is_line = any(mark in command for mark in ("|", ";", "&&"))
+    return is_line and not only_looks(core_of(command)) and remarks.for_failure(find, output) is not None
+
+
+def _nothing(key: str) -> None:
+    del key
+
+
+def _rules(card: dict[str, Any]) -> Iterator[Remark]:
+    """What the user wants, for an agent that has not heard of it: as much as a small part of a brief holds."""
+    from byheart.brief.remarks import Remark
+
+    left = _TASK_TOKENS
+    for section in card["sections"]:
+        if section["name"] not in _WISHES:
+            continue
+        for text, address, tokens, *_ in section["lines"]:
+            if tokens <= left:
+                left -= tokens
+                yield Remark(f"s:{address}", f"{text} [{address}]", "what the user wants, for a sub-agent")
+
+
+def _after_failure(call: HookCall, folder: str, command: str, output: str, find: Any, settings: dict[str, Any]) -> Iterator[Remark]:  # fmt: skip
+    """What got over this failure before: a moment ago, or in earlier sessions. It is noted as open until something gets over it."""
+    from byheart.brief import remarks
+    from byheart.brief.remarks import ERROR, Remark
+
+    found = remarks.signatures(output)
+    now = moments.live(call.home, folder, found)
+    remark = remarks.for_failure(find, output) if settings["failure"] else None
+    if now is not None and settings["failure"]:
+        minutes = max(0, int(time.time() - float(now.get("seconds", 0))) // 60)
+        ran = f"running `{now['ran']}`, then " if now.get("ran") else ""
+        text = f"this error was got over here {minutes} minutes ago: {ran}`{now['worked']}` passed [{now['cite']}]"
+        remark = Remark(ERROR + now["signature"], text, "got over a moment ago in this project")
+    if call.session:
+        told = moments.said(call.home, call.client, call.session)
+        key = remark.key if remark else ""
+        if key and key in told["said"]:
+            # It was told what helps, and it failed again: that counts against the remark.
+            moments.note_outcome(
+                call.home, {"key": key, "helped": False, "folder": folder, "session": call.session, "at": _now()}
+            )
+        if found:
+            # The line that says most stands for the failure: it is last in most outputs.
+            signature, line = list(found.items())[-1] if key == "" else (key.removeprefix(ERROR), "")
+            told["open"] = [*told["open"], {"command": command[:400], "signature": signature, "line": line, "key": key, "ran": "", "calls": 0}][-_MOST_OPEN:]  # fmt: skip
+            moments.keep_said(call.home, call.client, call.session, told)
+    if remark is not None:
+        yield remark
+
+
+def _got_over(call: HookCall, folder: str, command: str, output: str) -> None:
+    """Note what got over an open failure of this session."""
+    if not (command and call.session and moments.has_open(call.home)):
+        return
+    from byheart.brief import remarks
+    from byheart.sessions.facts.commands import acts_of, only_looks
+    from byheart.sessions.facts.differences import counterpart, steps_in
+
+    told = moments.said(call.home, call.client, call.session)
+    left = []
+    shown: dict[str, str] | None = None
+    for each in told["open"]:
+        steps = steps_in(each["command"])
+        step = steps[-1] if steps else each["command"]
+        worked = counterpart(step, command)
+        shown = remarks.signatures(output) if shown is None else shown
+        if acts_of(worked) == acts_of(step) and each["signature"] not in shown:
+            moments.note_live(call.home, folder, {"signature": each["signature"], "worked": _short(worked), "ran": each["ran"], "seconds": time.time(), "cite": f"{call.client}:{call.session[:8]}"})  # fmt: skip
+            if each["key"]:
+                moments.note_outcome(
+                    call.home,
+                    {"key": each["key"], "helped": True, "folder": folder, "session": call.session, "at": _now()},
+                )
+            continue
+        if not only_looks(command):
+            each["ran"] = _short(command)
+        each["calls"] += 1
+        if each["calls"] < _PATIENCE:
+            left.append(each)
+    told["open"] = left
+    moments.keep_said(call.home, call.client, call.session, told)
+    if not left:
+        moments.nothing_open(call.home)
+
+
+def _short(command: str) -> str:
+    line = " ".join(command.split("<<", 1)[0].split())
+    from byheart.interfaces.hooks import rebuild
+
+    return rebuild.clean(line[:160]).replace("`", "'")
+
+
+def _told(call: HookCall, folder: str, settings: dict[str, Any], found: Iterable[Remark]) -> tuple[str, bool]:
+    """What of this a session has not heard, in the form of memory; and whether its user is to be asked."""
+    found = list(found)
+    if not found:
+        return "", False
+    told: dict[str, Any] = {"tokens": 0, "said": {}, "open": []}
+    if call.session:
+        told = moments.said(call.home, call.client, call.session)
+    lines: list[str] = []
+    asks = False
+    for each in found:
+        cost = len(each.text) // 3 + 12
+        is_asked = each.is_rule and settings["rules"] == "ask"
+        if is_asked:
+            # A rule to be asked about holds for every call, not only for the first.
+            asks = True
+        elif each.key in told["said"] or told["tokens"] + cost > settings["tokens"]:
+            continue
+        most = 2 * _MOST_AT_ONCE if call.event == register.SUBAGENT else _MOST_AT_ONCE
+        if len(lines) >= most:
+            break
+        lines.append(each.text[:400])
+        told["tokens"] += cost
+        told["said"][each.key] = {
+            "at": _now(),
+            "event": call.event,
+            "text": each.text[:400],
+            "why": each.why,
+            "folder": folder,
+        }
+    if not lines:
+        return "", False
+    if call.session:
+        moments.keep_said(call.home, call.client, call.session, told)
+    if asks:
+        return "; ".join(lines), True
+    return fit.remark(lines, os.urandom(4).hex()), False
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _given(told: dict[str, Any]) -> dict[str, Any]:
+    """What a tool is called with."""
+    given = told.get("tool_input") or told.get("toolArgs") or told.get("args") or told.get("input") or {}
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = {"command": given}
+    return given if isinstance(given, dict) else {}
+
+
+def _command(given: dict[str, Any]) -> str:
+    value = given.get("command") or given.get("cmd") or given.get("script") or ""
+    if isinstance(value, list):
+        words = [str(each) for each in value]
+        # A shell that is handed a line.
+        value = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
+    return str(value)[:20_000]
+
+
+def _paths(given: dict[str, Any]) -> list[str]:
+    """The files that an editing tool is about to change."""
+    path = register.words(given, "file_path", "filePath", "path", "notebook_path")
+    patch = register.words(given, "patch", "input", "patchText", "command")
+    return [path] if path else [each.strip() for each in _PATCHED.findall(patch)][:10]
+
+
+def _output(told: dict[str, Any]) -> str:
+    """All that a tool printed, in whatever fields its agent puts it."""
+    parts: list[str] = []
+    for name in ("tool_response", "tool_result", "toolResult", "tool_output", "result", "output", "error"):
+        _collect(told.get(name), parts)
+    text = "\n".join(parts)
+    return text if len(text) <= _READ else text[: _READ // 3] + "\n" + text[-2 * _READ // 3 :]
+
+
+def _collect(value: object, parts: list[str], depth: int = 0) -> None:
+    if isinstance(value, str) and value:
+        parts.append(value)
+    elif depth < 4 and isinstance(value, dict):
+        for each in value.values():
+            _collect(each, parts, depth + 1)
+    elif depth < 4 and isinstance(value, list):
+        for each in value[:50]:
+            _collect(each, parts, depth + 1)
+
+
+def _is_failure(told: dict[str, Any], output: str) -> bool:
+    """Whether a call went wrong: by the moment's own name, by what its agent says of it, or by an exit code in the output."""
+    if (
+        "fail" in register.words(told, "hook_event_name", "event").casefold()
+        or told.get("error")
+        or told.get("failed") is True
+    ):
+        return True
+    for name in ("tool_response", "tool_result", "toolResult", "result"):
+        value = told.get(name)
+        if isinstance(value, dict):
+            if (
+                value.get("is_error") is True
+                or value.get("isError") is True
+                or value.get("error")
+                or value.get("success") is False
+            ):
+                return True
+            if str(value.get("resultType", "")).casefold() in ("failure", "error", "denied"):
+                return True
+            for code in ("exitCode", "exit_code", "exitcode"):
+                if isinstance(value.get(code), int):
+                    return bool(value[code])
+    found = _FAILED.search(output[:2_000]) or _FAILED.search(output[-400:])
+    return found is not None and (found[1] or found[2]) not in ("0", None)

@@ -1,0 +1,214 @@
+"""What may be said at a moment of a session, prepared: a file for each folder that is asked by key, so that no more than the answer is
+read; what a session was told so far; what was got over a moment ago; and what came of remarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from array import array
+from bisect import bisect_left
+
+from byheart.storage import cards
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+VERSION = 1
+_LARGEST, _MOST, _HEADER = 60_000_000, 40_000, 2_000_000
+_FOLDER, _LIVE_BYTES, _LIVE_LINES = "state/moments", 256_000, 300
+_OUTCOMES = "state/outcomes.ndjson"
+
+
+class Prepared:
+    """A prepared file, opened. Keys are held as numbers; an entry is read when it is asked for."""
+
+    __slots__ = ("_at", "_body", "_keys", "_opened", "header")
+
+    def __init__(self, opened: int, header: dict[str, Any], keys: array[int], at: array[int], body: int) -> None:
+        self._opened, self.header, self._keys, self._at, self._body = opened, header, keys, at, body
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """The entry of a key, if it has one."""
+        number = _number(key)
+        place = bisect_left(self._keys, number)
+        if place == len(self._keys) or self._keys[place] != number:
+            return None
+        start, end = self._at[place], self._at[place + 1]
+        try:
+            found = json.loads(os.pread(self._opened, end - start, self._body + start))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and found.get("key") == key else None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._opened)
+
+
+def _number(key: str) -> int:
+    raw = key.encode("utf-8", "replace")
+    return zlib.crc32(raw) << 32 | zlib.adler32(raw)
+
+
+def path_of(home: str, folder: str) -> str:
+    """Where the prepared file of a folder is: beside its card, so that what lets go of cards lets go of it."""
+    return cards.path_of(home, folder).removesuffix(".json") + ".moments"
+
+
+def write(home: str, folder: str, header: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep what may be said in a folder, whole or not at all."""
+    rows: dict[int, bytes] = {}
+    for key, entry in list(entries.items())[:_MOST]:
+        rows[_number(key)] = json.dumps({"key": key, **entry}, ensure_ascii=False).encode("utf-8", "replace")
+    numbers = sorted(rows)
+    at, end = array("I"), 0
+    for number in numbers:
+        at.append(end)
+        end += len(rows[number])
+    at.append(end)
+    head = json.dumps({"version": VERSION, "folder": folder, **header}, ensure_ascii=False).encode("utf-8", "replace")
+    first = f"{len(head):>12} {len(numbers):>12}\n".encode()
+    body = b"".join(rows[number] for number in numbers)
+    content = first + head + array("Q", numbers).tobytes() + at.tobytes() + body
+    if len(content) <= _LARGEST and len(head) <= _HEADER:
+        cards.put_bytes(path_of(home, folder), content)
+
+
+def read(home: str, folder: str) -> Prepared | None:
+    """What may be said in a folder; None where nothing is prepared, or not in a way that can be used."""
+    try:
+        opened = os.open(path_of(home, folder), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        first = os.pread(opened, 26, 0)
+        length, count = int(first[:12]), int(first[13:25])
+        if not (0 < length <= _HEADER and 0 <= count <= _MOST):
+            raise ValueError
+        header = json.loads(os.pread(opened, length, 26))
+        keys, at = array("Q"), array("I")
+        start = 26 + length
+        keys.frombytes(os.pread(opened, 8 * count, start))
+        at.frombytes(os.pread(opened, 4 * (count + 1), start + 8 * count))
+        if header.get("version") != VERSION or header.get("folder") != folder or len(at) != count + 1:
+            raise ValueError
+        return Prepared(opened, header, keys, at, start + 12 * count + 4)
+    except (OSError, ValueError, AttributeError):
+        os.close(opened)
+        return None
+
+
+def said(home: str, client: str, session: str) -> dict[str, Any]:
+    """What a session was told at its moments so far."""
+    return cards.read_object(_said_path(home, client, session)) or {"tokens": 0, "said": {}, "open": []}
+
+
+def keep_said(home: str, client: str, session: str, told: Mapping[str, Any]) -> None:
+    """Keep what a session was told, for it not to be told again and for whoever asks why."""
+    cards.put_bytes(_said_path(home, client, session), json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
+    mark = os.path.join(home, _FOLDER, "open")
+    if told["open"]:
+        cards.put_bytes(mark, b"")
+
+
+def _said_path(home: str, client: str, session: str) -> str:
+    name = os.path.basename(cards.sent_path(home, client, session))
+    return os.path.join(home, _FOLDER, name)
+
+
+def every_said(home: str, client: str, session: str) -> list[dict[str, Any]]:
+    """The remarks that a session was told, in order."""
+    found = said(home, client, session)["said"]
+    return sorted((each for each in found.values() if isinstance(each, dict)), key=lambda each: str(each.get("at", "")))
+
+
+def has_open(home: str) -> bool:
+    """Whether some session waits for a failure to be got over."""
+    return os.path.exists(os.path.join(home, _FOLDER, "open"))
+
+
+def nothing_open(home: str) -> None:
+    """No session waits any more."""
+    _remove(os.path.join(home, _FOLDER, "open"))
+
+
+def _live_path(home: str, folder: str) -> str:
+    return os.path.join(home, _FOLDER, os.path.basename(cards.path_of(home, folder)).removesuffix(".json") + ".live")
+
+
+def note_live(home: str, folder: str, told: Mapping[str, Any]) -> None:
+    """Note what a session got over just now; the oldest are let go of."""
+    path = _live_path(home, folder)
+    lines = [*live_lines(home, folder), json.dumps(told, ensure_ascii=False)]
+    cards.put_bytes(path, "".join(f"{line}\n" for line in lines[-_LIVE_LINES:]).encode("utf-8", "replace"))
+
+
+def live_lines(home: str, folder: str) -> list[str]:
+    """What was noted, as lines, the oldest first."""
+    raw = cards.read_bytes(_live_path(home, folder), _LIVE_BYTES).decode("utf-8", "replace")
+    return [line for line in raw.split("\n") if line]
+
+
+def live(home: str, folder: str, signatures: Iterable[str]) -> dict[str, Any] | None:
+    """The newest of what was got over in a folder of late that has one of these signatures."""
+    wanted = set(signatures)
+    for line in reversed(live_lines(home, folder)):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(told, dict) and told.get("signature") in wanted:
+            return told
+    return None
+
+
+def note_outcome(home: str, told: Mapping[str, Any]) -> None:
+    """Note what came of a remark."""
+    cards.append_line(os.path.join(home, _OUTCOMES), json.dumps(told, ensure_ascii=False))
+
+
+def outcomes(home: str) -> list[dict[str, Any]]:
+    """What came of remarks, the oldest first."""
+    found = []
+    for line in cards.read_bytes(os.path.join(home, _OUTCOMES), 16_000_000).decode("utf-8", "replace").split("\n"):
+        try:
+            told = json.loads(line) if line else None
+        except ValueError:
+            continue
+        if isinstance(told, dict):
+            found.append(told)
+    return found
+
+
+def sweep(home: str, most: int) -> None:
+    """Let go of the oldest of what sessions were told."""
+    folder = os.path.join(home, _FOLDER)
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+    except OSError:
+        return
+    paths = [os.path.join(folder, name) for name in names]
+    for path in sorted(paths, key=lambda path: -os.stat(path).st_mtime)[most:]:
+        _remove(path)
+
+
+def drop(home: str) -> None:
+    """Take away everything that is kept of moments, as when something was forgotten."""
+    folder = os.path.join(home, _FOLDER)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        names = []
+    for name in names:
+        _remove(os.path.join(folder, name))
+    _remove(os.path.join(home, _OUTCOMES))
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
