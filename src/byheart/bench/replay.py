@@ -15,9 +15,13 @@ from byheart.app.briefs import brief_of
 from byheart.app.open import Surroundings, open_memory, recall_models
 from byheart.app.sessions import open_learning
 from byheart.bench.streams import Call, Stream, projects
+from byheart.brief import moments as preparing
+from byheart.brief import remarks
 from byheart.domain.sessions import Caps, Which
 from byheart.domain.values import dataclass, field
+from byheart.handbook import lines as indexed
 from byheart.learning.selection import Wanted
+from byheart.sessions.facts.files import shown_path
 from byheart.sessions.refresh import SessionTools
 from byheart.sessions.sessions import Sessions
 from byheart.storage.index.sqlite import SqliteIndex
@@ -79,6 +83,7 @@ class Event:
     cost: int
     known: str = "unknown"
     floor: bool = False
+    path: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,6 +96,10 @@ class Failure:
     command: str
     cost: int
     fixed_by: str | None = None
+    # The file that was looked for, and all that was printed.
+    path: str = ""
+    output: str = ""
+    later: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,20 +115,40 @@ class History:
     count: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Remarked:
+    """Remarks that sessions would have been made: how many, how many did not apply, their tokens, and how many in each session."""
+
+    said: int
+    wrong: int
+    tokens: int
+    sessions: tuple[int, ...]
+
+    @property
+    def median(self) -> int:
+        ordered = sorted(self.sessions)
+        return ordered[len(ordered) // 2] if ordered else 0
+
+
 def measured(data: str, only: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:
     """The events of each project with when they would have been known, and tables of them."""
     rows: list[dict[str, Any]] = []
     every: list[tuple[str, Event]] = []
+    said: list[Remarked] = []
     for repo, streams in projects(data, only):
         progress(f"{repo}: {len(streams)} sessions")
-        events, remarks = replayed(streams)
-        rows.append(_row(repo, len(streams), events, remarks))
+        events, told = replayed(streams)
+        said.append(told)
+        rows.append(_row(repo, len(streams), events, told))
         every += [(repo, event) for event in events]
     if len(rows) > 1:
-        total = [sum(each) for each in zip(*(row["remarks"] for row in rows), strict=True)]
-        rows.append(
-            _row("all", sum(row["sessions"] for row in rows), [event for _, event in every], (total[0], total[1]))
+        total = Remarked(
+            sum(each.said for each in said),
+            sum(each.wrong for each in said),
+            sum(each.tokens for each in said),
+            tuple(count for each in said for count in each.sessions),
         )
+        rows.append(_row("all", sum(row["sessions"] for row in rows), [event for _, event in every], total))
     return {"kinds": KINDS, "projects": rows, "events": [{"project": repo, **_told(event)} for repo, event in every]}
 
 
@@ -127,7 +156,7 @@ def _told(event: Event) -> dict[str, Any]:
     return {"kind": event.kind, "session": event.session, "text": event.text, "answer": event.answer, "known": event.known, "tokens": event.cost}  # fmt: skip
 
 
-def _row(name: str, sessions: int, events: Sequence[Event], remarks: tuple[int, int]) -> dict[str, Any]:
+def _row(name: str, sessions: int, events: Sequence[Event], told: Remarked) -> dict[str, Any]:
     repeats = [event for event in events if event.kind in "abc"]
     row: dict[str, Any] = {"project": name, "sessions": sessions, "repeats": len(repeats)}
     for when in WHEN:
@@ -139,16 +168,17 @@ def _row(name: str, sessions: int, events: Sequence[Event], remarks: tuple[int, 
         in_time = ("start", "moment") if kind == "e" else ("start",)
         row[kind] = f"{sum(event.known in in_time for event in mine)}/{len(mine)}"
     row["tokens"] = sum(event.cost for event in repeats)
-    row["remarks"] = list(remarks)
+    row["remarks"] = [told.said, told.wrong]
+    row["remarks_of_a_session"], row["remark_tokens"] = told.median, told.tokens
     return row
 
 
-def replayed(streams: Sequence[Stream]) -> tuple[list[Event], tuple[int, int]]:
-    """The events of one project, each with when memory would have known it; and how many remarks would have been made at failures, with how
-    many of them did not apply."""
+def replayed(streams: Sequence[Stream]) -> tuple[list[Event], Remarked]:
+    """The events of one project, each with when memory would have known it; and the remarks that its sessions would have been made."""
     events: list[Event] = []
     history = History()
-    said = wrong = 0
+    said = wrong = tokens = 0
+    each_session: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         memory = _Memory(folder)
         for stream in streams:
@@ -159,12 +189,12 @@ def replayed(streams: Sequence[Stream]) -> tuple[list[Event], tuple[int, int]]:
                 for event in fresh:
                     event.known = memory.knows(event, told)
                 events += fresh
-                more = [memory.remark(failure) for failure in failures]
-                said += sum(each is not None for each in more)
-                wrong += sum(each is False for each in more)
+                count, not_applied, cost = memory.remarked(stream, failures)
+                said, wrong, tokens = said + count, wrong + not_applied, tokens + cost
+                each_session.append(count)
             _remember(history, stream, failures)
             memory.learn(stream)
-    return events, (said, wrong)
+    return events, Remarked(said, wrong, tokens, tuple(each_session))
 
 
 def failures_of(stream: Stream) -> list[Failure]:
@@ -183,6 +213,9 @@ def failures_of(stream: Stream) -> list[Failure]:
             program=program,
             command=core_of(call.command),
             cost=counted(call.output[:4_000]),
+            path=call.path if is_missing else "",
+            output=call.output,
+            later=tuple(core_of(later.command) for later in stream.calls[place + 1 : place + 40] if later.command),
         )
         for later in stream.calls[place + 1 : place + 40]:
             if (
@@ -269,6 +302,7 @@ def _events(stream: Stream, failures: Sequence[Failure], history: History) -> It
                 answer=known[2],
                 cost=failure.cost,
                 floor=failure.signature in floor,
+                path=failure.path,
             )
         elif (
             known is None
@@ -336,6 +370,7 @@ class _Memory:
         self._opened = open_memory(self._around)
         self._index = SqliteIndex(os.path.join(self._opened.home, "state", "index.db"))
         self._project = self._opened.project.id
+        self._prepared: dict[str, dict[str, Any]] = {}
 
     def _door(self) -> tuple[Sessions, Learning]:
         tools = SessionTools(
@@ -358,6 +393,7 @@ class _Memory:
         every, learning = self._door()
         every.refresh()
         learning.learn(Wanted())
+        self._ready(every, learning)
 
     def brief(self) -> list[str]:
         """The lines that a session would be told at its start."""
@@ -383,25 +419,53 @@ class _Memory:
         if event.kind == "d":
             return "unknown"
         if event.kind == "b":
+            if any(True for _ in remarks.for_command(self._prepared.get, (), event.text)):
+                return "moment"
             found = [use.form for use in every.how(event.answer, which, 3)]
             return "asked" if any(_covers(form, wanted) for form in found) else "unknown"
-        fixes = every.fix(event.text, which, 3)
-        place = next((number for number, fix in enumerate(fixes) if _covers(fix.error, wanted)), None)
-        return "unknown" if place is None else "moment" if place == 0 else "asked"
+        if self._said(event.text, event.path) is not None:
+            return "moment"
+        return "asked" if any(_covers(fix.error, wanted) for fix in every.fix(event.text, which, 3)) else "unknown"
 
-    def remark(self, failure: Failure) -> bool | None:
-        """Whether what would be said at a failure applied: None where nothing would be said."""
-        every, _ = self._door()
-        found = every.fix(failure.line, Which(project=self._project), 1)
-        if not found or found[0].score < _SAID_AT:
-            return None
-        # Names in quotation marks are what differs from one meeting to the next.
-        wanted = _words_of(re.sub(r"'[^']*'|`[^`]*`|\"[^\"]*\"", "", failure.signature))
-        return _covers(found[0].error, wanted if len(wanted) > 1 else _words_of(failure.signature))
+    def _said(self, output: str, path: str) -> remarks.Remark | None:
+        """What would be said at a failure."""
+        return (
+            remarks.for_missing(self._prepared.get, path) if path else remarks.for_failure(self._prepared.get, output)
+        )
+
+    def remarked(self, stream: Stream, failures: Sequence[Failure]) -> tuple[int, int, int]:
+        """How many remarks a session would have been made, how many of those after failures did not apply, and their tokens."""
+        said: dict[str, str] = {}
+        wrong = 0
+        for failure in failures:
+            found = self._said(failure.output, failure.path)
+            if found is None or found.key in said:
+                continue
+            said[found.key] = found.text
+            wrong += not failure.path and failure.fixed_by is not None and not _applied(found.text, failure)
+        for call in stream.calls:
+            for each in remarks.for_command(self._prepared.get, (), call.command) if call.command else ():
+                said.setdefault(each.key, each.text)
+        return len(said), wrong, sum(counted(text) for text in said.values())
+
+    def _ready(self, every: Sessions, learning: Learning) -> None:
+        """Prepare what may be said, as for a folder."""
+        own = learning.handbook(self._project)
+        extracts = preparing.extracts_of(learning.written(self._project))
+        paths = (shown_path(path, cwd) for path, cwd in every.paths(self._project, 20_000))
+        self._prepared = preparing.entries(extracts, indexed.learnt(own.context, own.root), paths, (), str)
 
 
-_SAID_AT = 1.0
 _LISTED = re.compile(r"`; (?=`)")
+
+
+def _applied(text: str, failure: Failure) -> bool:
+    """Whether what was said is what got over it: one of its commands was run then, or what it says is to be tried again was."""
+    told = [core_of(each) for each in re.findall(r"`([^`]+)`", text.partition("what helped: ")[2])]
+    if "run again" in text and failure.fixed_by == failure.command:
+        return True
+    # Of what differs, a word or an option is told by itself.
+    return any(each and any(each in later or later.startswith(each) for later in failure.later) for each in told)
 
 
 def _words_of(text: str) -> frozenset[str]:

@@ -6,22 +6,28 @@ from __future__ import annotations
 import os
 import re
 
-from byheart.sessions.facts.commands import ANSI, acts_of, only_looks, program_of
-from byheart.sessions.facts.differences import steps_in, words_of
-from byheart.sessions.facts.errors import is_wrapper, shown_error, signature_of
+from byheart.text.deferred import deferred, module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from byheart.sessions.facts import commands, differences, errors
+
     Find = Callable[[str], dict[str, Any] | None]
+
+else:
+    # An edit or a prompt needs none of them.
+    commands = module("byheart.sessions.facts.commands")
+    differences = module("byheart.sessions.facts.differences")
+    errors = module("byheart.sessions.facts.errors")
 
 ERROR, CALL, FILE, NAME = "e:", "c:", "f:", "n:"
 # Of an output so much is looked at, at its beginning and its end: programs say there what went wrong.
-_HEAD, _TAIL, _LONGEST_LINE, _SHORTEST_LINE = 60, 140, 2_000, 8
+_HEAD, _TAIL, _LONGEST_LINE, _SHORTEST_LINE = 40, 80, 2_000, 8
 _CUT = 199
-_WORD = re.compile(r"[^\W_]{3,}", re.UNICODE)
+_WORD = deferred(r"[^\W_]{3,}", re.UNICODE)
 # How much of what an earlier session was asked for has to come again, in how many telling words.
 _SHARE, FEWEST_WORDS = 0.6, 3
 _MOST_FILES = 5
@@ -43,18 +49,18 @@ class Remark:
 
 def signatures(output: str) -> dict[str, str]:
     """The signatures of an output's lines, each with the line as it would be shown."""
-    lines = ANSI.sub("", output).splitlines()
+    lines = (commands.ANSI.sub("", output) if "\x1b" in output else output).splitlines()
     some = lines if len(lines) <= _HEAD + _TAIL else [*lines[:_HEAD], *lines[-_TAIL:]]
     found: dict[str, str] = {}
-    for line in some:
+    for line in dict.fromkeys(some):
         if len(line) > _LONGEST_LINE or len(line) < _SHORTEST_LINE:
             continue
-        shown = shown_error(line)
-        if len(shown) >= _SHORTEST_LINE and not is_wrapper(shown):
-            found.setdefault(signature_of(shown), shown)
+        shown = errors.shown_error(line)
+        if len(shown) >= _SHORTEST_LINE:
+            found.setdefault(errors.signature_of(shown), shown)
             if len(shown) > _CUT:
                 # A lesson keeps no more of an error than this.
-                found.setdefault(signature_of(shown[:_CUT].rsplit(" ", 1)[0]), shown)
+                found.setdefault(errors.signature_of(shown[:_CUT].rsplit(" ", 1)[0]), shown)
     return found
 
 
@@ -87,11 +93,11 @@ def for_missing(find: Find, path: str) -> Remark | None:
 
 def for_command(find: Find, rules: Sequence[Any], command: str) -> Iterator[Remark]:
     """Rules of the user that a command goes against, then spellings that are known to fail here."""
-    steps = steps_in(command)
+    steps = differences.steps_in(command)
     for step in steps:
-        tokens = [word.strip("\"'`") for word in words_of(step)]
-        program = program_of(step)
-        for words, text, address in rules if not only_looks(step) else ():
+        tokens = [word.strip("\"'`") for word in differences.words_of(step)]
+        program = commands.program_of(step)
+        for words, text, address in rules if not commands.only_looks(step) else ():
             if _goes_against(words, program, tokens):
                 yield Remark(
                     f"r:{address}",
@@ -99,7 +105,7 @@ def for_command(find: Find, rules: Sequence[Any], command: str) -> Iterator[Rema
                     f"`{program}` is what it is about",
                     is_rule=True,
                 )
-        entry = find(CALL + acts_of(step))
+        entry = find(CALL + commands.acts_of(step))
         if entry is None:
             continue
         for known in entry["ways"]:
@@ -109,7 +115,9 @@ def for_command(find: Find, rules: Sequence[Any], command: str) -> Iterator[Rema
                 old = known["old"].split()
                 is_same = any(tokens[at : at + len(old)] == old for at in range(len(tokens)))
             if is_same:
-                yield Remark(f"{CALL}{acts_of(step)}:{known['old'] or known['new']}", known["text"], known["why"])
+                yield Remark(
+                    f"{CALL}{commands.acts_of(step)}:{known['old'] or known['new']}", known["text"], known["why"]
+                )
                 break
 
 

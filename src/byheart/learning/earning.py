@@ -217,34 +217,34 @@ class WayOver:
 
 
 def ways_over(extracts: Iterable[tuple[Written, Extract]]) -> list[WayOver]:
-    """Everything that sessions got over, what is worth most first, for a session that meets just that."""
+    """What sessions got over by what they ran, what is worth most first, for a session that meets just that."""
     ordered = in_order(extracts)
     usage = _used([extract for _, extract in ordered])
     found = []
     for trouble in _troubles(ordered):
         if not trouble.ways or is_wrapper(trouble.ways[-1][1].error):
             continue
-        help_ = _help(trouble, usage)
+        help_ = _help(trouble, usage) or _newest(trouble)
         if help_ is None:
-            found.append(WayOver(trouble=trouble, advice=_newest_way(trouble.ways[-1][1])))
             continue
         wrong = tuple(change for change in help_.shared if _never_worked(change, help_.lesson, usage))
         found.append(WayOver(trouble=trouble, advice=advice(help_), wrong=wrong, command=help_.lesson.command))
     return found
 
 
-def _newest_way(way: Lesson) -> str:
-    """What was done the last time, where no two sessions share a way."""
-    if way.is_retry:
-        return (
-            "it passed when it was run again, after the user had spoken"
-            if way.is_asked
-            else "it passed when it was run again"
-        )
-    steps = [f"running `{each}`" for each in way.ran] + ([f"changing {', '.join(f'`{path}`' for path in way.changed)}"] if way.changed else [])  # fmt: skip
-    if not steps:
-        return f"`{way.proof}` worked"
-    return f"`{way.proof}` passed after {' and '.join(steps)}"
+def _newest(trouble: Trouble) -> Help | None:
+    """What was run the last time, where no two sessions share a way: a change of files, and what a test found wrong, tell the next
+    session nothing."""
+    for _, way in reversed(trouble.ways):
+        if (
+            _is_lesson(way)
+            and not way.is_retry
+            and not _IN_PROGRESS.search(way.error)
+            and not _is_long(way)
+            and (cures := _cures(way))
+        ):
+            return _helped(trouble, way, cures)
+    return None
 
 
 def _never_worked(change: Change, way: Lesson, usage: Usage) -> bool:

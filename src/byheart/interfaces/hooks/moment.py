@@ -11,6 +11,7 @@ import time
 from byheart.agents import register
 from byheart.brief import fit
 from byheart.storage import cards, moments
+from byheart.text.deferred import deferred
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _READ, _MOST_OPEN, _MOST_AT_ONCE = 60_000, 20, 3
 # So many successful calls later a failure is left alone rather than got over.
 _PATIENCE = 40
-_FAILED = re.compile(
+_FAILED = deferred(
     r"(?:exit(?:ed)?(?: with)?(?: code| status)?[:= ]+\(?(-?\d+)|\"exit_?code\"\s*:\s*(-?\d+))", re.IGNORECASE
 )
 _TASK_TOKENS = 400
@@ -58,7 +59,7 @@ _EDITORS = (
     "str_replace_editor",
 )
 _READERS = ("read", "read_file", "view", "cat", "open_file")
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Delete|Add) File: (.+)$", re.MULTILINE)
+_PATCHED = deferred(r"^\*\*\* (?:Update|Delete|Add) File: (.+)$", re.MULTILINE)
 
 
 def during(call: HookCall) -> tuple[str, bool]:

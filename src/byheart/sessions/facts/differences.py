@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 
 from byheart.domain.values import dataclass
 from byheart.sessions.facts.commands import core_of, kind_of, only_looks, program_of
-from byheart.text.deferred import deferred
+from byheart.text.deferred import deferred, module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import difflib
+else:
+    # A hook that only takes a command apart need not wait for it.
+    difflib = module("difflib")
 
 _SEPARATED = deferred(r"\"[^\"]*\"|'[^']*'|&&|\|\||[;\n]|\|(?!\|)|[^\"'|;&\n]+|.", re.DOTALL)
 _WORDS = deferred(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+")
@@ -100,7 +106,7 @@ def changes(failed: str, worked: str, error: str) -> tuple[Change, ...]:
     elif front := _dropped(first, second):
         first = first[len(front) :]
         found.append(Change(WITHOUT, " ".join(front), ""))
-    for action, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+    for action, a, b, c, d in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         if action != "equal":
             found += _changed(first[a:b], second[c:d], error, program)
     return tuple(dict.fromkeys(found))
@@ -171,7 +177,11 @@ def _is_near(one: str, other: str) -> bool:
     """Whether two words are nearly the same, as where a part was left out; of words that were cut nobody knows."""
     first, second = _bare(one), _bare(other)
     is_whole = first != second and not first.endswith(_CUT) and not second.endswith(_CUT)
-    return is_whole and min(len(first), len(second)) > _SHORT and SequenceMatcher(None, first, second).ratio() >= _NEAR
+    return (
+        is_whole
+        and min(len(first), len(second)) > _SHORT
+        and difflib.SequenceMatcher(None, first, second).ratio() >= _NEAR
+    )
 
 
 def is_named(word: str, error: str) -> bool:

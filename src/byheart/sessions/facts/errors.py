@@ -177,6 +177,7 @@ _CLEAN = deferred(
 _STEP = deferred(r"^\$ \S", re.MULTILINE)
 _TOLD, _TAIL = 240, 12_000
 # A line that was printed over itself while something went on.
+_SPUN = deferred(r"[-\\|/⠀-⣿] ?[^-\\|/⠀-⣿]{2,60}?[-\\|/⠀-⣿]")
 _SPINS = deferred(r"[-\\|/⠀-⣿] ?([^-\\|/⠀-⣿]{2,60}?)(?: ?[-\\|/⠀-⣿] ?\1){2,}")
 
 
@@ -203,4 +204,5 @@ def _is_empty(line: str, command: str) -> bool:
 
 def shown_error(line: str) -> str:
     """A line of an output as an error is told."""
-    return _SPINS.sub(r"\1", SPACES.sub(" ", line.replace("━", " "))).strip()[:_TOLD].replace("`", "'")
+    plain = " ".join(line.replace("━", " ").split())
+    return (_SPINS.sub(r"\1", plain) if _SPUN.search(plain) else plain).strip()[:_TOLD].replace("`", "'")

@@ -16,7 +16,7 @@ from byheart.text.unicode import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from byheart.app import briefs, sessions
+    from byheart.app import briefs, moments, sessions
     from byheart.app import gain as app_gain
     from byheart.app import open as app_open
     from byheart.domain.recall import Experience
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from byheart.handbook import phrases
 else:
     briefs = module("byheart.app.briefs")
+    moments = module("byheart.app.moments")
     sessions = module("byheart.app.sessions")
     app_open = module("byheart.app.open")
     app_gain = module("byheart.app.gain")
@@ -352,6 +353,7 @@ def gain(weeks: int, svg: str | None, as_object: bool) -> None:
     now = around.clock()
     found = app_gain.gain(sessions.open_learning(opened, around, every), every, opened.home, weeks, now)
     by_week = app_gain.by_week(found.again, weeks, now)
+    said = moments.helped(opened.home)
     if svg:
         opened.write_new(app_open.place_of(svg, common.folder()), app_gain.picture(found, now))
     if as_object:
@@ -365,6 +367,7 @@ def gain(weeks: int, svg: str | None, as_object: bool) -> None:
                 "briefed": found.briefed,
                 "since": found.since or None,
                 "followed": found.followed,
+                "remarks": said,
             }
         )
         return
@@ -381,6 +384,10 @@ def gain(weeks: int, svg: str | None, as_object: bool) -> None:
         common.say(
             f"\nSince {found.since[:10]}, {found.briefed} of these sessions were told a brief: {found.followed} times one used what it was told "
             f"and did not meet the error, {met} times it was met all the same."
+        )
+    if any(said.values()):
+        common.say(
+            f"Remarks at failures: {said['helped']} were followed by success, {said['failed again']} by the same failure."
         )
     if svg:
         common.note(f"Picture written to {svg}")
@@ -416,11 +423,12 @@ def _counts(own: Sequence[app_gain.Again]) -> tuple[str, str, str, str]:
 @click.argument("session", required=False)
 @group.json_option
 def why(session: str | None, as_object: bool) -> None:
-    """Show what a session was told at its start, and why: the last one, or the one whose id begins so."""
+    """Show what a session was told, and why: the last one, or the one with this id prefix."""
     opened = common.opened(upkeep=False)
     found = briefs.why(opened.home, session)
+    remarks = moments.told(opened.home, str(found["client"]), str(found["session"]))
     if as_object:
-        common.put(found)
+        common.put({**found, "remarks": remarks})
         return
     common.say(
         f"{visible(str(found['client']))} session {visible(str(found['session']))} in {visible(str(found['folder']))}, {found['at']}"
@@ -428,6 +436,13 @@ def why(session: str | None, as_object: bool) -> None:
     told = [ToldLine(section=str(each[0]), text=str(each[1]), address=str(each[2]), why=str(each[4]), tokens=int(each[3])) for each in found["told"]]  # fmt: skip
     left = [ToldLine(section=str(each[0]), text=str(each[1]), address=str(each[2]), why=str(each[3])) for each in found["left_out"]]  # fmt: skip
     _explained(told, left)
+    if remarks:
+        common.say("\nWhile it worked")
+    for each in remarks:
+        common.say(f"  {visible(each['text'])}")
+        common.say(
+            f"    {visible(str(each.get('event', '')))}, {visible(str(each.get('at', '')))}: {visible(str(each.get('why', '')))}"
+        )
 
 
 def _explained(told: Sequence[ToldLine], left_out: Sequence[ToldLine]) -> None:
