@@ -130,6 +130,7 @@ KEYS: dict[str, SettingRule] = {
     "learning.enabled": SettingRule(kind=bool, narrow="off"),
     "learning.max_session_age_days": SettingRule(kind=float, least=0, most=36_500, narrow="lower"),
     "learning.min_idle_hours": SettingRule(kind=float, least=0, most=8_760),
+    "learning.quiet_minutes": SettingRule(kind=float, least=0, most=100_000),
     "learning.sessions_per_start": SettingRule(kind=int, least=1, most=100_000, narrow="lower"),
     "learning.summary_tokens": SettingRule(kind=int, least=200, most=200_000, narrow="lower"),
     "learning.scanned_sessions": SettingRule(kind=int, least=1, most=_MANY),

@@ -60,6 +60,7 @@ class LearningSettings:
     enabled: bool = False
     max_session_age_days: float = 30
     min_idle_hours: float = 12
+    quiet_minutes: float = 5
     sessions_per_start: int = 64
     summary_tokens: int = 5000
     scanned_sessions: int = 5000

@@ -55,9 +55,13 @@ def bounds(settings: LearningSettings, *, is_automatic: bool, chosen: Callable[[
     def held(name: str) -> bool:
         return is_automatic or chosen(name)
 
+    idle = timedelta(hours=settings.min_idle_hours) if held("min_idle_hours") else None
+    if is_automatic and settings.quiet_minutes and not chosen("min_idle_hours"):
+        # What was solved an hour ago helps the next session only if it is learnt by then.
+        idle = timedelta(minutes=settings.quiet_minutes)
     return Bounds(
         oldest=timedelta(days=settings.max_session_age_days) if held("max_session_age_days") else None,
-        idle=timedelta(hours=settings.min_idle_hours) if held("min_idle_hours") else None,
+        idle=idle,
         most=settings.sessions_per_start if held("sessions_per_start") else None,
         exclude=tuple(each.strip() for each in settings.exclude.split(",") if each.strip()),
     )

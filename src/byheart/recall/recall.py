@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,11 @@ from byheart.domain.errors import Busy, ByheartError, Environment, Unnatural, Un
 from byheart.domain.records import Scope
 from byheart.domain.results import Hit, Listing
 from byheart.domain.values import replace
+from byheart.language.programs import VOCABULARY, purposes_of
 from byheart.recall import sync
 from byheart.search import order
 from byheart.search.models import embedded
+from byheart.text.deferred import deferred
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
 from byheart.workspace.context import JOURNAL, REPOSITORYS, Context
@@ -24,6 +27,14 @@ if TYPE_CHECKING:
     from byheart.domain.recall import Meaning, Question
 
 _READ_CLOSELY = 20
+_OTHERS = deferred(r"\bor\b|\belse\b|\binstead\b|\balternativ|\brather\b|\bvs\.?\b|\bversus\b", re.IGNORECASE)
+_WHICH = deferred(r"^\W*(?:which|what|where|how)\b", re.IGNORECASE)
+# Words that ask for a kind of thing, whatever kind.
+_OF_ANY = frozenset(
+    "something else tool tools library program software use uses using used user work works working prefer preferred preferences kind sort choose chosen app project team current currently go run".split()
+)
+# So many words name a kind of program.
+_KIND_WORDS = 3
 _DEEP_SHARE = 0.6
 # Beside a time these ask for nothing more.
 _IDLE = frozenset("happen happened happening going went done did new news thing things stuff work worked".split())
@@ -90,6 +101,21 @@ def _asked(query: str) -> Question:
     return replace(asked, text=query, terms=left if not asked.is_vague else ())
 
 
+def _of_its_kind(asked: Question, query: str) -> Question:
+    """A question about a kind of program: one that names a program and asks for others, with what that one is for; and one that asks for
+    a kind, without the words that all such questions have."""
+    terms = asked.terms
+    if terms and _OTHERS.search(query):
+        kind = " ".join(purposes_of(query).split()[:_KIND_WORDS])
+        if kind:
+            terms = (*terms, *(term for term in question(kind).terms if term not in terms))
+    elif not terms or not _WHICH.search(query):
+        return asked
+    left = tuple(term for term in terms if term.strip('" *') not in _OF_ANY)
+    is_of_kind = any(term.strip('" *') in VOCABULARY for term in left)
+    return replace(asked, terms=left if is_of_kind else terms)
+
+
 def _found(
     context: Context,
     index: RecordIndex,
@@ -104,6 +130,7 @@ def _found(
     time = hint(query, today)
     # When something was is told by its date, seldom by its words.
     asked, recall_models = _asked(query) if time.spells else question(query), context.search_tools().recall_models
+    asked = _of_its_kind(asked, query)
     days = [(each.first.toordinal(), each.last.toordinal()) for each in time.spells]
     candidates = index.recollected(asked, pages, meaning, days)
     scale = meaning.scale if meaning else None

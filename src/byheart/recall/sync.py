@@ -13,6 +13,7 @@ from byheart.domain.recall import Item
 from byheart.domain.records import Record, Scope, leaves
 from byheart.domain.results import Finding, Hit
 from byheart.domain.values import dataclass, field, replace
+from byheart.language.programs import purposes_of
 from byheart.search.models import embedded
 from byheart.text.deferred import module
 from byheart.text.questions import humps
@@ -329,5 +330,14 @@ def _meta(record: Record, day: date | None, text: str) -> str:
     key = (record.key or "").replace("|", " ").replace(".", " ")
     when = f"{day:%-d %B %Y}" if day else ""
     category = record.origin.category if record.origin else ""
-    parts = (key, " ".join(record.tags), record.kind.value, category, " ".join(record.triple or ()), when, humps(text))
+    parts = (
+        key,
+        " ".join(record.tags),
+        record.kind.value,
+        category,
+        " ".join(record.triple or ()),
+        when,
+        humps(text),
+        purposes_of(text),
+    )
     return " ".join(part for part in parts if part)

@@ -266,14 +266,21 @@ def test_dry_run_shows_and_changes_nothing(bench: Bench, cli: Cli) -> None:
     assert snapshot(bench) == middle
 
 
-def test_optional_hooks_only_where_they_are_wanted(bench: Bench, cli: Cli) -> None:
+def test_hooks_of_moments_only_where_they_are_wanted(bench: Bench, cli: Cli) -> None:
     settings = Path(bench.folder, ".claude/settings.json")
+    moments = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart")
+    cli("--set", "moments.enabled=false", "install", "claude-code")
+    assert not any(f'"{each}"' in settings.read_text() for each in moments)
     cli("install", "claude-code")
-    assert "UserPromptSubmit" not in settings.read_text() and "PreToolUse" not in settings.read_text()
-    cli("install", "claude-code")
-    assert "UserPromptSubmit" in settings.read_text() and "PreToolUse" in settings.read_text()
-    cli("install", "claude-code")
-    assert "UserPromptSubmit" not in settings.read_text()
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert set(moments) <= set(hooks)
+    # Reading and searching start nothing of ours.
+    assert hooks["PreToolUse"][0]["matcher"] == "Bash|Edit|Write|MultiEdit|NotebookEdit"
+    assert hooks["PostToolUse"][0]["matcher"] == "Bash"
+    gate = Path(hooks["PreToolUse"][0]["hooks"][0]["command"].split()[1])
+    assert gate.is_file() and gate.is_relative_to(bench.home)
+    cli("--set", "moments.enabled=false", "install", "claude-code")
+    assert not any(f'"{each}"' in settings.read_text() for each in moments)
 
 
 def test_status_says_what_is_here_and_what_works(bench: Bench, cli: Cli) -> None:

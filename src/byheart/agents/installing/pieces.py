@@ -295,7 +295,8 @@ def hook_line(target: InstallTarget, event: str, client: str, *more: str) -> str
     """A hook as a shell runs it, every word quoted."""
     gated = target.gate and event in ("pre-tool", "post-tool")
     words = [*(("/bin/sh", target.gate) if gated else target.command), "hook", event, "--client", client, *more]
-    given = [f"{name}={value}" for name, value in target.variables.items()]
+    # The gate knows where memory is.
+    given = [f"{name}={value}" for name, value in target.variables.items()] if not gated else []
     return shlex.join(["env", *given, *words] if given else words)
 
 

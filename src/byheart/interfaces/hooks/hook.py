@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LARGEST = 8_000_000
 # How often work is looked for unasked, in seconds; how long to wait for an agent to say what it has to say; and how soon a second
 # hook of the same start is one too many.
-_EVERY, _PATIENCE, _AT_ONCE = 600, 1.5, 20
+_EVERY, _PATIENCE, _AT_ONCE = 300, 1.5, 20
 # All that a model is told of what went wrong: a person sees the rest.
 BROKEN = "(byheart: memory could not be read; `byheart doctor` says why)"
 _NOT_READY = "memory is not ready yet; it is being prepared for the next session"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     vectors = module("byheart.storage.index.vectors")
 
-VERSION = 9
+VERSION = 10
 # An index that is gone with the process, for when none can be kept.
 MEMORY = ":memory:"
 # Marks belong to the letters before them.
