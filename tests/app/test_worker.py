@@ -30,8 +30,8 @@ def note(home: World, session: str, event: str = "session-end") -> None:
 
 
 def recent(home: World) -> str:
-    """A session that ended five minutes ago."""
-    at = home.bench.clock.now - timedelta(minutes=30)
+    """A session that was written to two minutes ago."""
+    at = home.bench.clock.now - timedelta(minutes=5)
     return home.session(
         ("user", "Mend it. Always use zirconium here, never npm."), *fixed(), began=f"{at:%Y-%m-%dT%H:%M:%S}"
     )
@@ -40,7 +40,7 @@ def recent(home: World) -> str:
 def test_session_that_its_agent_ended_is_learnt_at_once(tmp_path: Path) -> None:
     home = World(tmp_path, "learning.enabled=true")
     session = recent(home)
-    assert worker.work(around(home)).learnt == [], "it may go on: twelve hours have to pass"
+    assert worker.work(around(home)).learnt == [], "it may go on: it was not quiet for long"
     note(home, session)
     done = worker.work(around(home))
     assert done.learnt == [session] and done.noted == 1

@@ -322,8 +322,17 @@ def test_task_that_goes_on_in_another_session_is_one_task_with_two_sources(world
     assert text.count("- rollout_summaries/") == 2
 
 
+def test_sessions_that_were_quiet_for_some_minutes_are_learnt_from_by_themselves(tmp_path: Path) -> None:
+    world = World(tmp_path, "learning.enabled=true")
+    began = world.bench.clock.now - timedelta(minutes=5)
+    world.session(("user", "Mend the bell"), *fixed(), began=f"{began:%Y-%m-%dT%H:%M:%S}")
+    assert world.learn(is_automatic=True).skipped == {"too recent": 1}
+    world.bench.clock.move(minutes=6)
+    assert len(world.learn(is_automatic=True).learnt) == 1
+
+
 def test_age_idleness_and_cap_bound_what_runs_by_itself(tmp_path: Path) -> None:
-    world = World(tmp_path, "learning.enabled=true", "learning.sessions_per_start=1")
+    world = World(tmp_path, "learning.enabled=true", "learning.sessions_per_start=1", "learning.quiet_minutes=0")
     now = world.bench.clock.now
     for number, ago in enumerate((timedelta(hours=2), timedelta(days=3), timedelta(days=5), timedelta(days=60)), 1):
         world.session(

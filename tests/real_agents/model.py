@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from threading import Lock, Thread
 from typing import Any
 
@@ -20,6 +21,8 @@ class Script:
         self.bodies: list[str] = []
         self.paths: list[str] = []
         self.called: list[str] = []
+        # Command lines that it runs, one after the other, before anything else.
+        self.lines: list[str] = []
         self.address = ""
         self._lock = Lock()
 
@@ -33,6 +36,9 @@ class Script:
             self.paths.append(path)
             self.bodies.append(json.dumps(body, ensure_ascii=False))
             tools = list(_tools(body))
+            shell = next((name for name in tools if name.rpartition("::")[2].casefold() in _SHELLS), None)
+            if shell and self.lines:
+                return shell, _typed(shell.rpartition("::")[2], self.lines.pop(0))
             direct = next((name for name in tools if name.endswith("remember_this")), None)
             if direct and "remember" not in self.called:
                 self.called.append("remember")
@@ -55,6 +61,21 @@ class Script:
                 self.called.append("search")
                 return search, {"query": "remember_this"}
             return None
+
+
+_SHELLS = ("bash", "shell", "shell_command", "exec_command", "run_shell_command", "local_shell")
+
+
+def _typed(tool: str, line: str) -> dict[str, Any]:
+    """What a shell tool is called with to run a line."""
+    if tool == "exec_command":
+        return {"cmd": line}
+    if tool == "shell":
+        return {"command": ["bash", "-lc", line]}
+    return {"command": line, "description": "Run it"}
+
+
+_NUMBERS = count(1)
 
 
 def _tools(body: dict[str, Any]) -> Iterator[str]:
@@ -101,7 +122,7 @@ def _anthropic(call: tuple[str, dict[str, Any]] | None) -> bytes:
     if call:
         block: dict[str, Any] = {
             "type": "tool_use",
-            "id": f"toolu_{abs(hash(call[0])) % 10**8}",
+            "id": f"toolu_{next(_NUMBERS):08}",
             "name": call[0],
             "input": {},
         }
@@ -132,8 +153,8 @@ def _responses(call: tuple[str, dict[str, Any]] | None) -> bytes:
         space, _, name = call[0].rpartition("::")
         item = {
             "type": "function_call",
-            "id": "fc_1",
-            "call_id": "call_1",
+            "id": f"fc_{(number := next(_NUMBERS))}",
+            "call_id": f"call_{number}",
             "name": name or call[0],
             "arguments": json.dumps(call[1]),
             "status": "completed",
@@ -169,7 +190,7 @@ def _chat(call: tuple[str, dict[str, Any]] | None, *, stream: bool) -> bytes:
         delta["tool_calls"] = [
             {
                 "index": 0,
-                "id": "call_1",
+                "id": f"call_{next(_NUMBERS)}",
                 "type": "function",
                 "function": {"name": call[0], "arguments": json.dumps(call[1])},
             }

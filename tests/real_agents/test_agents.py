@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from scripts.transcripts import Story, write
 
 from tests.real_agents.clients import CLIENTS, Client, environment
 from tests.real_agents.model import scripted
@@ -130,6 +131,53 @@ def test_agent_is_briefed_remembers_is_learnt_from_and_disconnected(name: str, t
         gone = machine.byheart("uninstall", name)
         assert gone.returncode == 0, gone.stderr
         _as_it_was(before, machine.files())
+
+
+# What each of these agents cannot be told at which moment, and why.
+NOT_BEFORE = {
+    "copilot-cli": "its preToolUse hook takes a decision and no text",
+}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_agent_is_told_at_the_moment_of_a_failure_and_of_a_rule(name: str, tmp_path: Path) -> None:
+    client = _client(name)
+    with scripted() as model:
+        machine = Machine(tmp_path, client, model.address)
+        assert machine.run("Say hello.").returncode == 0
+        (machine.repo / "check.sh").write_text("echo \"ModuleNotFoundError: No module named 'oven'\" >&2\nexit 1\n")
+        for number, day in enumerate(("04", "05"), 1):
+            events: list[tuple[object, ...]] = [
+                ("user", "Run the check."),
+                ("run", "sh check.sh", "ModuleNotFoundError: No module named 'oven'", 1),
+                ("run", "PYTHONPATH=src sh check.sh", "3 passed", 0),
+            ]
+            name_of = f"5e55{number:04d}-4b7c-4d2e-9f10-0c0ffee0{number:04d}"
+            write(
+                Story("claude-code", name_of, str(machine.repo), f"2026-11-{day}T10:00:00", events, extra={}),
+                machine.home,
+            )
+        (machine.home / ".byheart").mkdir(exist_ok=True)
+        (machine.home / ".byheart" / "config.toml").write_text('[recall]\nembedder = "none"\n')
+        assert machine.byheart("remember", "never push to main without asking").returncode == 0
+        assert machine.byheart("learn").returncode == 0
+        assert machine.byheart("brief", "--prepare").returncode == 0
+        assert machine.byheart("learn").returncode == 0
+        assert machine.byheart("install", name).returncode == 0
+        model.forget()
+        model.lines = ["ls", "sh check.sh", "git push origin main", "sh check.sh", "git push origin main"]
+        said = machine.run("Please look at the bell and the check.")
+        assert said.returncode == 0, said.stderr[-2000:]
+        assert not model.lines, "the agent ran all of it"
+        told = "\n".join(model.bodies)
+        assert "came up in 2 sessions here" in told, "what helped reached the model"
+        assert "PYTHONPATH=src" in told
+        if name not in NOT_BEFORE:
+            assert "the user said" in told, "the rule reached the model"
+        # The last request holds all that was said: each of them once.
+        last = max(model.bodies, key=len)
+        assert last.count("came up in 2 sessions here") == 1
+        assert last.count("the user said: ") + last.count("the user said: \\\\") <= 2
 
 
 def _learnt(machine: Machine, client: Client) -> None:

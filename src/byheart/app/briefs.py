@@ -10,6 +10,7 @@ from byheart.app.open import IN_CHECKOUT, JOURNAL_FILE, PROFILE_FILE, REPO_RULES
 from byheart.brief import fit
 from byheart.domain.brief import Brief, ToldLine
 from byheart.domain.errors import BadInput, ByheartError, NothingFound
+from byheart.domain.learning import UNSURE
 from byheart.domain.values import replace
 from byheart.storage import cards
 from byheart.text.deferred import module
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from byheart.domain import sessions as domain_sessions
     from byheart.learning import handbook_files
     from byheart.learning.handbook_files import HandbookFiles
+    from byheart.learning.learning import Learning
 else:
     app_sessions = module("byheart.app.sessions")
     domain_sessions = module("byheart.domain.sessions")
@@ -75,6 +77,7 @@ def _parts(opened: OpenMemory, around: Surroundings) -> build.CardParts:
         moments=opened.config.moments,
         summary_tokens=opened.config.learning.summary_tokens,
         learns=opened.config.flag("learning.enabled"),
+        asks=opened.config.learning.asks,
         general=tuple(general),
         environment=tuple(cards.overrides(around.environment)),
         stamp=cards.stamp,
@@ -201,6 +204,19 @@ def after_write(opened: OpenMemory, around: Surroundings) -> None:
     """Have the card of this folder hold again, where there is one: somebody asks for it at every start of a session."""
     if cards.read(opened.home, opened.project.folder) is not None:
         prepared(opened, around)
+
+
+def judged(opened: OpenMemory, around: Surroundings, learning: Learning, verdicts: object) -> str:
+    """Take an agent's verdicts on what its session was asked about, and say what became of them. Raises BadInput and Refused."""
+    folder = cards.folder_of(around.folder)
+    _, asked = cards.asked(opened.home, folder)
+    outcome = learning.judge(verdicts, asked, "an agent's verdict")
+    cards.note_answered(opened.home, folder)
+    parts = [f"Kept {len(outcome.kept)}: {'; '.join(outcome.kept)}" if outcome.kept else "Kept none"]
+    unsure = sum(row.verdict == UNSURE for row in outcome.rows)
+    parts += [f"{unsure} in the inbox for the user"] if unsure else []
+    parts += [f"not taken: {name} ({reason})" for name, reason in outcome.refused.items()]
+    return ". ".join(parts) + "."
 
 
 def why(home: str, session: str | None) -> dict[str, Any]:

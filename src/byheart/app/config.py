@@ -147,6 +147,7 @@ KEYS: dict[str, SettingRule] = {
     "learning.session_characters": SettingRule(kind=int, least=10_000, most=_LONG),
     "learning.backups": SettingRule(kind=int, least=1, most=100),
     # Where transcripts are sent is the user's to say alone.
+    "learning.ask_agent": SettingRule(kind=bool, narrow="off"),
     "learning.model": SettingRule(kind=str, choices=("none", "endpoint", "command")),
     "learning.model_endpoint": SettingRule(kind=str, form="an address such as http://127.0.0.1:11434/v1"),
     "learning.model_command": SettingRule(kind=str, form="a command that reads a question and prints an answer"),

@@ -180,7 +180,7 @@ def replayed(streams: Sequence[Stream]) -> tuple[list[Event], Remarked]:
     said = wrong = tokens = 0
     each_session: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
-        memory = _Memory(folder)
+        memory = ReplayedMemory(folder)
         for stream in streams:
             failures = failures_of(stream)
             if history.count:
@@ -354,16 +354,16 @@ def _remember(history: History, stream: Stream, failures: Sequence[Failure]) -> 
     history.typed += [frozenset(_WORD.findall(text.casefold())) for _, text in stream.typed]
 
 
-class _Memory:
+class ReplayedMemory:
     """A home of its own that has learnt from the sessions so far."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, more: tuple[str, ...] = ()) -> None:
         self._sessions_folder = os.path.join(folder, "sessions")
         self._now = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
         os.makedirs(os.path.join(folder, "project"))
         os.makedirs(self._sessions_folder)
         environment = {"HOME": folder, "BYHEART_HOME": os.path.join(folder, "home"), "BYHEART_CHILD": "1"}
-        flags = ("recall.embedder=none", "learning.workers=1")
+        flags = ("recall.embedder=none", "learning.workers=1", *more)
         self._around = Surroundings(
             folder=os.path.join(folder, "project"), environment=environment, flags=flags, clock=lambda: self._now
         )
@@ -372,7 +372,7 @@ class _Memory:
         self._project = self._opened.project.id
         self._prepared: dict[str, dict[str, Any]] = {}
 
-    def _door(self) -> tuple[Sessions, Learning]:
+    def door(self) -> tuple[Sessions, Learning]:
         tools = SessionTools(
             sources=[FolderSource((self._sessions_folder,), Caps())],
             index=self._index,
@@ -390,7 +390,7 @@ class _Memory:
         with open(os.path.join(self._sessions_folder, name), "xb") as written:
             written.write(stream.content)
         self._now = datetime.fromisoformat(stream.last.replace("Z", "+00:00"))
-        every, learning = self._door()
+        every, learning = self.door()
         every.refresh()
         learning.learn(Wanted())
         self._ready(every, learning)
@@ -398,13 +398,13 @@ class _Memory:
     def brief(self) -> list[str]:
         """The lines that a session would be told at its start."""
         self._opened = open_memory(self._around)
-        _, learning = self._door()
+        _, learning = self.door()
         told = brief_of(self._opened, self._around, learning.handbook())
         return [line.text for line in told.told] if told is not None else []
 
     def knows(self, event: Event, told: Sequence[str]) -> str:
         """When memory would have told what an event needed."""
-        every, _ = self._door()
+        every, _ = self.door()
         which = Which(project=self._project)
         if event.kind == "e":
             names = event.answer.split()

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from byheart.domain import records
-    from byheart.learning import capture
+    from byheart.learning import capture, judgement
     from byheart.learning.consolidate import wishes
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.workspace.context import Context
 else:
     records = module("byheart.domain.records")
     capture = module("byheart.learning.capture")
+    judgement = module("byheart.learning.judgement")
     wishes = module("byheart.learning.consolidate.wishes")
 
 # What agents read in a project by themselves.
@@ -42,7 +43,7 @@ INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.
 _DEFINITIONS = ("Makefile", "package.json", "justfile")
 _LONGEST, _LARGEST_FILE = 400, 400_000
 # A line that lists errors has several lines' room.
-_LONGEST_LIST = 1_200
+_LONGEST_LIST = 1_500
 _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
 # What the user said, in so many words or again and again.
@@ -71,6 +72,8 @@ class CardParts:
     moments: MomentSettings
     summary_tokens: int
     learns: bool
+    # Whether sessions are asked what of earlier messages is to last.
+    asks: bool
     general: tuple[str, ...]
     environment: tuple[str, ...]
     stamp: Callable[[str], str]
@@ -105,6 +108,8 @@ def card_of(
         "off": "",
         "notices": [],
         "saved": [],
+        # What a session is asked for a verdict on: how, and the messages as [id, line, tokens].
+        "asks": {},
         # Rules of the user that a command may go against: the words of such a call, the rule, its address.
         "triggers": [],
         "sections": [],
@@ -122,11 +127,8 @@ def card_of(
     if parts.unused:
         card["notices"].append(_UNTRUSTED.format(names=", ".join(parts.unused)))
     saved = _standing(parts)
-    card["saved"] = [
-        [row.at, defused(context.scanner.redacted(row.stored), _LONGEST), row.handle]
-        for row in sorted(saved, key=lambda row: row.at, reverse=True)
-        if row.announce
-    ][:_ANNOUNCED]
+    card["saved"] = _announced(parts, saved)
+    card["asks"] = collect.asks(parts.handbook) if parts.asks else {}
     kept = (
         {each["name"]: each for place, each in enumerate(old["sections"]) if place not in (stale or ())} if old else {}
     )
@@ -149,9 +151,20 @@ def _standing(parts: CardParts) -> list[capture.Captured]:
         return []
 
 
+def _announced(parts: CardParts, saved: Sequence[capture.Captured]) -> list[list[str]]:
+    """What was saved unasked, the newest first: when, what, and the handle by which it can be taken back."""
+    clean = parts.context.scanner.redacted
+    found = [[row.at, defused(clean(row.stored), _LONGEST), row.handle] for row in saved if row.announce]
+    for row in collect.judged(parts.handbook) if parts.asks else ():
+        if not any(wishes.same(row[1], each.text) for each in saved):
+            found.append(row)
+    return sorted(found, reverse=True)[:_ANNOUNCED]
+
+
 def _general(parts: CardParts) -> list[str]:
     folder = parts.context.project.folder
-    return [*parts.general, *(os.path.join(folder, name) for name in (*INSTRUCTIONS, *_DEFINITIONS))]
+    waits = [str(parts.handbook.root.own(name)) for name in (judgement.WAITING, judgement.JUDGED)] if parts.asks else []
+    return [*parts.general, *waits, *(os.path.join(folder, name) for name in (*INSTRUCTIONS, *_DEFINITIONS))]
 
 
 def silence_of(context: Context) -> str:

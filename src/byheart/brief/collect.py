@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byheart.domain.brief import BriefLine, BriefSection
 from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import MEMORY, NOTHING_YET, SUMMARY
+from byheart.domain.learning import KEEP
 from byheart.domain.records import Scope
 from byheart.handbook.lines import handle, topic_label
 from byheart.handbook.memory import core_of
@@ -16,14 +17,16 @@ from byheart.handbook.phrases import shortened, signal_of
 from byheart.handbook.summary import INDEX, PREFERENCES, TIPS
 from byheart.text.deferred import module
 from byheart.text.similarity import content_words, normalised
+from byheart.text.tokens import tokens
 from byheart.workspace.context import PROFILE, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from byheart.domain.results import Finding, Hit
+    from byheart.handbook import lines as handbook_lines
     from byheart.journal import experiences, files, purge, session_context
-    from byheart.learning import consolidation
+    from byheart.learning import consolidation, judgement
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.notebooks import overview
     from byheart.recall import recall
@@ -35,7 +38,9 @@ else:
     files = module("byheart.journal.files")
     purge = module("byheart.journal.purge")
     session_context = module("byheart.journal.session_context")
+    handbook_lines = module("byheart.handbook.lines")
     consolidation = module("byheart.learning.consolidation")
+    judgement = module("byheart.learning.judgement")
     overview = module("byheart.notebooks.overview")
     recall = module("byheart.recall.recall")
     commands = module("byheart.sessions.facts.commands")
@@ -47,6 +52,8 @@ _TOPIC = re.compile(r"^- (?P<label>.+?): (?P<words>\S.*)$")
 _DETAIL = re.compile(r"^\s+- (?P<name>desc|learnings): ?(?P<value>.*)$")
 _FROM_REPOSITORY = 12
 _LONG, _TOPIC_LENGTH, _TASKS_LENGTH = 320, 360, 180
+# So many messages are kept ready to ask about; a line of them has what they answer in it, too.
+_READY, _LONGEST_ASKED = 24, 700
 _NOTHING_MORE = "nothing beyond what its tasks say"
 _SEARCH = "Search MEMORY.md for a file"
 
@@ -155,6 +162,34 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
             told = BriefLine(text=_topic(label, topic["words"], details), address=address, why="a block of MEMORY.md, the newest first")  # fmt: skip
             index.left_out.append((told.text, address, "blocks are found by searching; few sessions need one"))
     return found
+
+
+def judged(own_files: HandbookFiles) -> list[list[str]]:
+    """What judges found to last and the handbook tells: when, what, and the handle by which it can be taken back."""
+    kept = [row for row in judgement.judged(own_files) if row.verdict == KEEP]
+    told = [hit.record.text for hit in handbook_lines.learnt(own_files.context, own_files.root)] if kept else []
+    found = []
+    for row in kept:
+        line = next(
+            (text for text in told if (said := signal_of(core_of(text))) and said["default"] == row.wording), ""
+        )
+        if line:
+            found.append([row.at, _safe(own_files, row.wording, _LONG), handle(line)])
+    return found
+
+
+def asks(own_files: HandbookFiles) -> dict[str, Any]:
+    """What a session may be asked for a verdict on: how, and the first of the messages as [id, line, tokens]; empty where none waits."""
+    found = []
+    for name, line in judgement.request_lines(judgement.waiting(own_files)[:_READY]):
+        text = _safe(own_files, line, _LONGEST_ASKED)
+        if "[REDACTED" not in text and not own_files.context.scanner.unsafe_lines(text):
+            found.append([name, text, tokens(f"- {text}\n")])
+    return {"head": judgement.HEAD, "lines": found} if found else {}
+
+
+def _safe(own_files: HandbookFiles, text: str, most: int) -> str:
+    return client_text.defused(own_files.context.scanner.redacted(text), most)
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 TAG = "byheart-memory"
 PARTLY = "(byheart: part of memory could not be read; `byheart doctor` says why)"
+# So many messages a session is asked about at most, and what they may cost with the request itself.
+_MOST_ASKED, _ASKED_TOKENS = 8, 300
 # So much of what was saved is named.
 _SHOWN = 3
 _FRAME = 220
@@ -74,6 +76,7 @@ def rendered(
     left_out: int,
     delimiter: str,
     notes: Sequence[str] = (),
+    asks: str = "",
 ) -> str:
     """A brief as a session reads it: data between marks that nobody could have known."""
     lines = [f'<{TAG} id="{delimiter}">', head.rstrip("\n")]
@@ -82,9 +85,22 @@ def rendered(
         lines += [f"- {line[0]} [{line[1]}]" for line in every]
     if left_out:
         lines += ["", f"({left_out} more lines did not fit; memory://root has the project's.)"]
+    lines += ["", asks] if asks else []
     lines += ["", *notes] if notes else []
     lines += [f"[end {delimiter}]", f"</{TAG}>"]
     return "\n".join(lines) + "\n"
+
+
+def asking(asks: dict[str, Any]) -> tuple[list[str], str]:
+    """Which messages a session is asked about, and how: as many of the first as there is room for; nothing where none waits."""
+    chosen: list[Sequence[Any]] = []
+    left = _ASKED_TOKENS
+    for each in asks.get("lines", ()):
+        if len(chosen) < _MOST_ASKED and each[2] <= left:
+            chosen.append(each)
+            left -= each[2]
+    body = "\n".join(f"- {each[1]}" for each in chosen)
+    return [str(each[0]) for each in chosen], f"## For you to judge\n{asks['head']}\n{body}" if chosen else ""
 
 
 def announced(saved: Sequence[Sequence[str]], until: str) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from byheart.domain.results import Receipt
 
 EXTRACT, CONSOLIDATE = "extract", "consolidate"
+# What a judge may say of something that a person typed.
+KEEP, TASK, UNSURE = "keep", "task", "unsure"
 # What is said of a job whose workers died with all of its attempts.
 DIED = "its worker died"
 
@@ -76,6 +78,7 @@ class LearningSettings:
     unused_days: float = 90
     session_characters: int = 4_000_000
     backups: int = 3
+    ask_agent: bool = True
     model: str = "none"
     model_endpoint: str = ""
     model_command: str = ""
@@ -83,6 +86,11 @@ class LearningSettings:
     consolidate_model: str = ""
     model_seconds: float = 180
     model_input_tokens: int = 60_000
+
+    @property
+    def asks(self) -> bool:
+        """Whether agents are asked which of a person's words are to last."""
+        return self.enabled and self.ask_agent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,15 @@ import { spawn } from "node:child_process"
 const COMMAND: string[] = {{command}}
 const VARIABLES: Record<string, string> = {{variables}}
 const CLIENT = "{{client}}"
+// A script that lets calls pass that nothing is known of; empty where moments are switched off.
+const GATE: string[] = {{gate}}
+const SHELL = ["bash", "shell"]
+const FILES = ["edit", "write"]
 
 // Runs byheart and gives what it prints; nothing where anything goes wrong.
-function run(words: string[], given: string, cwd: string): Promise<string> {
+function run(words: string[], given: string, cwd: string, command: string[] = COMMAND): Promise<string> {
   return new Promise((resolve) => {
-    const child = spawn(COMMAND[0], [...COMMAND.slice(1), ...words], {
+    const child = spawn(command[0], [...command.slice(1), ...words], {
       cwd,
       env: { ...process.env, ...VARIABLES },
       stdio: ["pipe", "pipe", "ignore"],
@@ -45,6 +49,28 @@ export default function (pi: any) {
     if (!brief) return
     const system = event?.systemPrompt
     return { systemPrompt: Array.isArray(system) ? [...system, brief] : `${system ?? ""}\n\n${brief}` }
+  })
+  const moment = (event: string, what: any, ctx: any, more: object) => {
+    const cwd = ctx?.cwd ?? process.cwd()
+    const given = JSON.stringify({ cwd, session_id: session(ctx), tool_name: what?.toolName ?? "", tool_input: what?.input ?? {}, ...more })
+    return run(["hook", event, "--client", CLIENT], given, cwd, GATE)
+  }
+  const remarks = new Map<string, string>()
+  // What is said before a call reaches the model with its result.
+  pi.on("tool_call", async (event: any, ctx: any) => {
+    if (!GATE.length || ![...SHELL, ...FILES].includes(event?.toolName)) return
+    const text = await moment("pre-tool", event, ctx, {})
+    if (text) remarks.set(event.toolCallId, text)
+  })
+  pi.on("tool_result", async (event: any, ctx: any) => {
+    if (!GATE.length) return
+    let text = remarks.get(event?.toolCallId) ?? ""
+    remarks.delete(event?.toolCallId)
+    if (SHELL.includes(event?.toolName)) {
+      const output = (event.content ?? []).map((part: any) => part?.text ?? "").join("\n")
+      text += await moment("post-tool", event, ctx, { tool_response: { output, is_error: event.isError === true } })
+    }
+    if (text) return { content: [...(event.content ?? []), { type: "text", text }] }
   })
   pi.on("session_before_compact", async (_event: any, ctx: any) => {
     await hook("pre-compact", ctx)

@@ -15,7 +15,7 @@ from byheart.handbook import lines as indexed
 from byheart.handbook.memory import core_of
 from byheart.handbook.phrases import signal_of
 from byheart.language.sentences import sentences
-from byheart.learning import handbook_files, publish, review
+from byheart.learning import handbook_files, judgement, publish, review
 from byheart.learning.model_calls import WORDING
 from byheart.notebooks import forget as records
 from byheart.text.deferred import module
@@ -55,6 +55,8 @@ def clear(own: HandbookFiles, queue: LearningQueue) -> tuple[int, int]:
             publish.UNDER_WAY,
             review.INBOX,
             WORDING,
+            judgement.WAITING,
+            judgement.JUDGED,
             *(f"{handbook_files.BASELINE}/{name}" for name in (*handbook_files.MAIN, RAW)),
         )
         for name in (*kept, *(f"{publish.BACKUP}/{each}" for each in publish.backups(own))):

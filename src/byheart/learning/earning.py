@@ -192,11 +192,7 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     )
     rules = tuple(rule for each in rest if (rule := _rule(each)) is not None)
     known_by_now = {each.trouble.signature for each in (*help_, *rules)} | {each.signature for each in unsure}
-    others = [
-        each
-        for each in every
-        if each.ways and each.signature not in known_by_now and not is_wrapper(each.ways[-1][1].error)
-    ]
+    others = [each for each in every if each.ways and each.signature not in known_by_now and _may_return(each)]
     return Earned(
         help=help_,
         stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
@@ -255,6 +251,14 @@ def _never_worked(change: Change, way: Lesson, usage: Usage) -> bool:
     if change.how in (WITHOUT, INSTEAD) and change.old and not is_file(change.old):
         return not any(change.old.split()[0] in words for words in calls)
     return False
+
+
+def _may_return(trouble: Trouble) -> bool:
+    """Whether an error that was got over is none of the code as it was that day."""
+    error = trouble.ways[-1][1].error
+    if is_wrapper(error) or _TESTED.search(error) or not re.search(r"[^\W\d_]{3,}", error):
+        return False
+    return trouble.sessions > 1 or not _IN_PROGRESS.search(error)
 
 
 def _is_fresh(trouble: Trouble, now: int) -> bool:

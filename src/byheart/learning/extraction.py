@@ -24,17 +24,19 @@ from byheart.domain.sessions import Speaker
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import raw
 from byheart.handbook.lines import citations
-from byheart.learning import selection
+from byheart.learning import judgement, selection
 from byheart.learning.extract.session import LEARNER, SessionExtract, learnt
 from byheart.text.deferred import module
+from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from byheart.domain import sessions
     from byheart.domain.ports import Scanner
     from byheart.domain.sessions import Listed, Turn
+    from byheart.learning.judgement import Judged, Spoken
     from byheart.learning.model_calls import Asking
     from byheart.sessions.sessions import Sessions
 else:
@@ -65,6 +67,16 @@ class Tools:
     # Sessions below this folder are those of models that byheart asked.
     own_folder: str = ""
     asking: Asking | None = None
+    # What a judge said of a project's sessions, by thread; and where what people typed waits for one, if it does.
+    judged: Callable[[str], Mapping[str, Sequence[Judged]]] = lambda _: {}
+    wait: Callable[[str, Sequence[Spoken]], None] | None = None
+
+    def learner(self, thread: str, project: str) -> str:
+        """Which learner a session is learnt from by: another once a judge said something of it."""
+        rows = self.judged(project).get(thread) if project else None
+        return (
+            f"{LEARNER}.{short_digest(*(f'{row.id}{row.verdict}{row.wording}' for row in rows))}" if rows else LEARNER
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +114,8 @@ def planned(
         report.sessions += 1
         is_over = listed.session.id in ended or listed.session.path in ended
         learnt_of = known.get(thread, "")
-        is_known = selection.without_mark(learnt_of) == selection.revision(listed, LEARNER)
+        learner = tools.learner(thread, listed.session.project or "")
+        is_known = selection.without_mark(learnt_of) == selection.revision(listed, learner)
         mark = asks.mark(listed) if not is_known or "+" not in learnt_of else ""
         reason = (
             Skip.FORGOTTEN
@@ -123,8 +136,19 @@ def planned(
             report.skip(reason)
         else:
             asks.left -= bool(mark)
-            due.append((selection.due_of(listed, LEARNER, mark), listed))
+            due.append((selection.due_of(listed, learner, mark), listed))
     return DueSessions(due=tuple(due), present=present)
+
+
+def again(tools: Tools, every: Sequence[Listed], threads: set[str]) -> DueSessions:
+    """These sessions as work to do, though nothing more was said in them; those whose transcript is gone are left as they are."""
+    listed = {selection.thread_id(each): each for each in every}
+    due = [
+        (selection.due_of(one, tools.learner(thread, one.session.project or "")), one)
+        for thread, one in sorted(listed.items())
+        if thread in threads and one.session.ended and one.session.project
+    ]
+    return DueSessions(due=tuple(due), present=listed)
 
 
 class _Allowance:
@@ -233,7 +257,8 @@ def _one(tools: Tools, job: Job, due: DueSession, listed: Listed, report: LearnR
     """Learn from one session; whether its project's handbook is behind now."""
     try:
         kept, revision = extract_of(tools, due, listed, report)
-        turns_cited = _cited(tools.sessions.turns(listed.session))
+        turns = tools.sessions.turns(listed.session)
+        turns_cited = _cited(turns)
     except (Busy, Environment) as error:
         _failed(tools, job, str(error), report, is_transient=True)
         return False
@@ -251,6 +276,8 @@ def _one(tools: Tools, job: Job, due: DueSession, listed: Listed, report: LearnR
     if not tools.queue.learnt(replace(job, revision=revision), kept):
         report.skip(Skip.ELSEWHERE)
         return False
+    if tools.wait is not None:
+        tools.wait(due.thread.project, judgement.spoken(due.thread.id, listed.session.ended, turns))
     if turns_cited:
         tools.queue.cited(due.thread.id, turns_cited, tools.clock())
     if kept is None:
@@ -276,7 +303,7 @@ def extract_of(
     no model."""
     turns = _within(tools.sessions.turns(listed.session), tools.settings.session_characters)
     project = due.thread.project.rsplit("-", 1)[0]
-    found = learnt(listed.session, turns, project)
+    found = learnt(listed.session, turns, project, tools.judged(due.thread.project).get(due.thread.id, ()))
     revision = selection.without_mark(due.revision)
     if tools.asking and not dry and due.revision != revision:
         extract, helped = tools.asking.about_session(due.thread.id, listed, turns, found.extract, project, report)

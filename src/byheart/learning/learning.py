@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
-from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, Consolidated, JobState, JobView, LearnReport
+from byheart.domain.learning import CONSOLIDATE, DIED, EXTRACT, TASK, Consolidated, JobState, JobView, LearnReport
+from byheart.domain.sessions import Which
 from byheart.domain.values import replace
 from byheart.handbook import lines as indexed
 from byheart.handbook import raw
@@ -27,6 +28,7 @@ from byheart.learning import (
 from byheart.learning.consolidation import Order, consolidate, forgotten_lines
 from byheart.learning.extract.session import LEARNER
 from byheart.learning.extract.signals import FORGET
+from byheart.learning.judging import Judging
 from byheart.learning.model_calls import Asking
 from byheart.learning.selection import Wanted as Wanted
 from byheart.notebooks import forget
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from byheart.domain.learning import Kept, LearningQueue, LearningSettings, Models
     from byheart.domain.records import Scope
     from byheart.domain.results import Finding, Receipt
+    from byheart.learning import judgement
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.learning.review import InboxItem
     from byheart.learning.targets import ForgetTarget
@@ -89,9 +92,8 @@ class Learning:
         fitting = [name] if name in known else [each for each in known if each.rsplit("-", 1)[0] == name]
         if len(fitting) != 1:
             choices = ", ".join((fitting or list(known))[:8]) or "none yet"
-            raise BadInput(
-                f"{name!r} {'fits several projects' if fitting else 'is no project that was learnt from'}; known: {choices}"
-            )
+            why = "fits several projects" if fitting else "is no project that was learnt from"
+            raise BadInput(f"{name!r} {why}; known: {choices}")
         other = copy(self)
         other._here = fitting[0]
         return other
@@ -110,8 +112,7 @@ class Learning:
         if wanted.is_automatic and not self._settings.enabled:
             raise Refused("learning by itself is switched off; set learning.enabled to true, or run byheart learn")
         within = selection.bounds(self._settings, is_automatic=wanted.is_automatic, chosen=self._chosen)
-        if wanted.most is not None:
-            within = replace(within, most=wanted.most)
+        within = within if wanted.most is None else replace(within, most=wanted.most)
         tools = self._tools()
         for project in self._known_projects():
             self._restore(project)
@@ -174,7 +175,30 @@ class Learning:
             is_line_forgotten=cache(lambda project: forgotten_lines(self._handbook_files(project))),
             own_folder=self._home,
             asking=self._asking,
+            judged=cache(self.judging.by_thread),
+            wait=self.judging.wait if self.judging.is_on else None,
         )
+
+    # Judgement
+
+    @property
+    def judging(self) -> Judging:
+        """What people typed, for an agent to judge."""
+        return Judging(self._context, self._handbook_files, self._here, is_on=self._settings.asks)
+
+    def judge(self, answers: object, asked: Sequence[str], by: str) -> judgement.Outcome:
+        """Take a judge's answers about what it was asked, and learn from the sessions that were meant anew, each by itself. Raises BadInput
+        for answers that cannot be read, Refused where nothing waits."""
+        outcome = self.judging.settled(answers, asked, by)
+        threads = {row.thread for row in outcome.rows if row.verdict != TASK}
+        if threads:
+            tools = self._tools()
+            every = self._sessions.list(Which(project=self._here), self._settings.scanned_sessions)
+            with self._queue.working():
+                plan = extraction.again(tools, every, threads)
+                extraction.extracted(tools, plan, None, LearnReport(), None)
+                self._consolidated(self._here, ())
+        return outcome
 
     def _is_wanted(self, project: str, wanted: Wanted) -> bool:
         return not wanted.projects or project in wanted.projects
@@ -191,6 +215,7 @@ class Learning:
             self._queue.retry(CONSOLIDATE, project)
         order = Order(forgets=bool(gone), gone=tuple(gone), force=force, asking=self._asking)
         done = consolidate(own, self._queue, self._settings, order)
+        self.judging.put_in_order(own, {thread for thread, _ in gone})
         if gone:
             self._context.drop_briefs()
         if done.mode and not done.refused:
@@ -321,23 +346,10 @@ class Learning:
 
     def diagnose(self, project: str | None = None) -> list[tuple[str, str]]:
         """How learning stands for a project, in words: what would stop it, and what to do."""
-        own = self.handbook(project)
-        lines = [
-            (
-                "learning by itself",
-                "on" if self._settings.enabled else "off (learning.enabled is false; byheart learn works all the same)",
-            )
-        ]
-        report = LearnReport()
+        own, report = self.handbook(project), LearnReport()
         within = selection.bounds(self._settings, is_automatic=True, chosen=self._chosen)
         plan = extraction.planned(self._tools(), within, report, lambda each: each == own.project)
-        lines.append(("sessions", f"{report.sessions} of this project, {len(plan.due)} due"))
-        lines += [(f"skipped: {reason}", str(times)) for reason, times in sorted(report.skipped.items())]
-        for job in self._queue.jobs(own.project):
-            if job.state is JobState.DEAD or job.error:
-                lines.append(
-                    (f"job {job.kind} {job.key[:40]}", f"{job.state.value}: {job.error}; byheart jobs retry {job.key}")
-                )
+        lines = review.diagnosis(self._settings, report, len(plan.due), self._queue.jobs(own.project))
         try:
             wrong = self.check(project=own.project)
             lines.append(("handbook", f"{own.folder}: {len(wrong)} findings" if wrong else f"{own.folder}: sound"))
@@ -387,25 +399,19 @@ class Learning:
 
     def job(self, name: str) -> JobView:
         """One job, by its session or project, or how that begins."""
-        found = [job for job in self._queue.jobs() if job.key.startswith(name)] if name else []
-        exact = [job for job in found if job.key == name]
-        if not found:
-            raise NothingFound(f"no job is called {name!r}; byheart jobs list shows them")
-        if len(exact or found) > 1:
-            raise BadInput(f"{name!r} fits {len(found)} jobs; name one: {', '.join(job.key for job in found[:5])}")
-        return (exact or found)[0]
+        return review.named_job(self._queue.jobs(), name)
 
     def retry(self, name: str) -> JobView:
         """Give a job its attempts back."""
-        job = self.job(name)
-        if not self._queue.retry(job.kind, job.key):
-            raise Refused(f"{job.key} is being worked on; wait for it")
-        return self.job(job.key)
+        return self._changed(name, self._queue.retry)
 
     def drop(self, name: str) -> JobView:
         """Let go of a job until its session changes."""
+        return self._changed(name, self._queue.drop)
+
+    def _changed(self, name: str, change: Callable[[str, str], bool]) -> JobView:
         job = self.job(name)
-        if not self._queue.drop(job.kind, job.key):
+        if not change(job.kind, job.key):
             raise Refused(f"{job.key} is being worked on; wait for it")
         return self.job(job.key)
 
@@ -443,18 +449,13 @@ class Learning:
 
     def forget_session(self, name: str) -> tuple[str, str]:
         """Take away what one session taught, for good: it is not learnt from again. (thread, project)"""
-        found = [
-            (kept.written.thread, kept)
-            for project in self._queue.projects()
-            for kept in self._queue.extracts(project)
-            if kept.written.thread.id.startswith(name)
-        ]
+        every = (kept for project in self._queue.projects() for kept in self._queue.extracts(project))
+        found = [(kept.written.thread, kept) for kept in every if kept.written.thread.id.startswith(name)]
         if not found:
             raise NothingFound(f"nothing was learnt from a session called {name!r}")
         if len(found) > 1:
-            raise BadInput(
-                f"{name!r} fits {len(found)} sessions; name one: {', '.join(thread.id for thread, _ in found[:5])}"
-            )
+            names = ", ".join(thread.id for thread, _ in found[:5])
+            raise BadInput(f"{name!r} fits {len(found)} sessions; name one: {names}")
         thread, kept = found[0]
         bury(self._context.files, self._home, thread.id, thread.path)
         self._queue.remove([thread.id])
@@ -485,6 +486,7 @@ class Learning:
     def _clear(self, own: HandbookFiles, told: Sequence[str]) -> None:
         """Have the handbook say none of this, where it did."""
         changed = deletion.rewritten(own, self._queue, told)
+        self.judging.put_in_order(own, ())
         is_forgotten = forgotten_lines(own)
         if changed or any(is_forgotten(hit.record.text) for hit in indexed.learnt(own.context, own.root)):
             self._made_anew(own)
@@ -494,6 +496,5 @@ class Learning:
         with self._queue.working():
             done = self._consolidated(own.project, [("", "")], force=True)
         if done.refused:
-            raise Conflict(
-                f"it is forgotten, but the handbook could not be written: {done.refused}; byheart learn tries again"
-            )
+            why = f"it is forgotten, but the handbook could not be written: {done.refused}"
+            raise Conflict(f"{why}; byheart learn tries again")

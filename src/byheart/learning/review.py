@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from byheart.domain import records
     from byheart.domain.documents import Place
-    from byheart.domain.learning import Kept, LearningQueue
+    from byheart.domain.learning import JobView, Kept, LearningQueue, LearningSettings, LearnReport
     from byheart.domain.results import Receipt
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.notebooks import remember
@@ -177,6 +177,31 @@ def _decide(own_handbook: HandbookFiles, question: InboxItem, how: str) -> None:
         old = own_handbook.context.files.read(place)
         rows = [row for row in (old.text or "").split("\n") if row and json.loads(row).get("id") != question.id]
         own_handbook.context.files.write(place, "".join(f"{row}\n" for row in rows), old.digest)
+
+
+def named_job(jobs: Sequence[JobView], name: str) -> JobView:
+    """One of the jobs, by its session or project, or how that begins."""
+    found = [job for job in jobs if job.key.startswith(name)] if name else []
+    exact = [job for job in found if job.key == name]
+    if not found:
+        raise NothingFound(f"no job is called {name!r}; byheart jobs list shows them")
+    if len(exact or found) > 1:
+        raise BadInput(f"{name!r} fits {len(found)} jobs; name one: {', '.join(job.key for job in found[:5])}")
+    return (exact or found)[0]
+
+
+def diagnosis(
+    settings: LearningSettings, report: LearnReport, due: int, jobs: Sequence[JobView]
+) -> list[tuple[str, str]]:
+    """How learning stands, line by line: whether it runs by itself, what is due, why the rest is not, and which jobs failed."""
+    is_on = "on" if settings.enabled else "off (learning.enabled is false; byheart learn works all the same)"
+    lines = [("learning by itself", is_on), ("sessions", f"{report.sessions} of this project, {due} due")]
+    lines += [(f"skipped: {reason}", str(times)) for reason, times in sorted(report.skipped.items())]
+    return lines + [
+        (f"job {job.kind} {job.key[:40]}", f"{job.state.value}: {job.error}; byheart jobs retry {job.key}")
+        for job in jobs
+        if job.state is JobState.DEAD or job.error
+    ]
 
 
 _CITE = re.compile(r"\(([0-9A-Za-z_.-]{4,})#\d+")

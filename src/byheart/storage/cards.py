@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Card = dict[str, Any]
 
 # Another number, and cards are made anew.
-VERSION = 5
+VERSION = 6
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
 _SHAPE = {
@@ -30,6 +30,7 @@ _SHAPE = {
     "off",
     "notices",
     "saved",
+    "asks",
     "triggers",
     "sections",
 }
@@ -94,6 +95,24 @@ def said_until(home: str, folder: str) -> str:
 def note_said(home: str, folder: str, at: str) -> None:
     """Note that what was saved up to then has been announced."""
     _put(f"{path_of(home, folder)}.said", at)
+
+
+def asked(home: str, folder: str) -> tuple[str, list[str]]:
+    """The day on which a session of a folder was last asked for verdicts and gave none yet, and about which messages; empty where none
+    was."""
+    told = read_object(f"{path_of(home, folder)}.asked") or {}
+    ids = told.get("ids")
+    return str(told.get("day", "")), [str(each) for each in ids] if isinstance(ids, list) else []
+
+
+def note_asked(home: str, folder: str, day: str, ids: list[str]) -> None:
+    """Note that a session of a folder was asked."""
+    _put(f"{path_of(home, folder)}.asked", json.dumps({"day": day, "ids": ids}))
+
+
+def note_answered(home: str, folder: str) -> None:
+    """Note that what a session was asked has its answer."""
+    _remove(f"{path_of(home, folder)}.asked")
 
 
 def folders(home: str) -> list[tuple[str, str]]:

@@ -385,7 +385,8 @@ def with_command(text: str, target: InstallTarget) -> str:
 
 def script(text: str, target: InstallTarget) -> str:
     """A script with byheart's words in it, as JSON, which is JavaScript."""
-    return text.replace("{{command}}", json.dumps(list(target.command))).replace("{{variables}}", json.dumps(dict(target.variables)))  # fmt: skip
+    gate = json.dumps(["/bin/sh", target.gate] if target.moments and target.gate else [])
+    return text.replace("{{command}}", json.dumps(list(target.command))).replace("{{variables}}", json.dumps(dict(target.variables))).replace("{{gate}}", gate)  # fmt: skip
 
 
 def json_text(value: object) -> str:

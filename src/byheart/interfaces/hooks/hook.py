@@ -183,21 +183,24 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     is_partial = any(section["notes"] for section in sections)
     saved = fit.announced(card["saved"], cards.said_until(call.home, card["folder"])) if card["saved"] else ""
     notes = [*([_BEFORE] if late else []), *card["notices"], *([saved] if saved else []), *([fit.PARTLY] if is_partial else [])]  # fmt: skip
-    used = sum(len(note) + 1 for note in notes)
+    before = cards.sent(call.home, call.client, call.session) if call.session else None
+    ids, asks = _asked(call, card, before)
+    used = sum(len(note) + 1 for note in (*notes, asks))
     chosen, out = fit.fitted(head, sections, room - used, most - used // 3)
     if not chosen and out:
         notes.append(fit.NO_ROOM.format(count=len(out)))
-    if not chosen:
+    if not chosen and not asks:
         return "".join(f"{note}\n" for note in notes) if call.told.get("source") != "resume" else ""
     body = fit.rendered(head[0], chosen, len(out), "", notes)
     digest = f"{len(body)}-{_sum(body)}"
-    before = cards.sent(call.home, call.client, call.session) if call.session else None
     if before is not None and before.get("digest") == digest and _knows(call, before):
         return ""
     if saved:
         cards.note_said(call.home, card["folder"], card["saved"][0][0])
     delimiter = os.urandom(6).hex()
-    text = fit.rendered(head[0], chosen, len(out), delimiter, notes)
+    text = fit.rendered(head[0], chosen, len(out), delimiter, notes, asks)
+    if asks:
+        cards.note_asked(call.home, card["folder"], _today(), ids)
     if call.session and not card.get("private"):
         cards.keep_sent(
             call.home,
@@ -211,6 +214,7 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
                 "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "seconds": time.time(),
                 "digest": digest,
+                "asked": ids or (before or {}).get("asked", []),
                 "characters": len(text),
                 "told": [[title, *line[:4]] for title, lines in chosen for line in lines],
                 "left_out": [[title, line[0], line[1], "there was no room"] for title, line in out]
@@ -228,6 +232,19 @@ def _knows(call: HookCall, before: dict[str, Any]) -> bool:
     return source == "startup" and time.time() - float(before.get("seconds") or 0) < _AT_ONCE
 
 
+def _asked(call: HookCall, card: dict[str, Any], before: dict[str, Any] | None) -> tuple[list[str], str]:
+    """Which messages this session is asked about, and how: none where it goes on, was asked before, or where somebody was asked today
+    and did not answer."""
+    is_new = call.told.get("source") not in ("resume", "compact") and not (before or {}).get("asked")
+    if not card["asks"] or not is_new or not call.session or cards.asked(call.home, card["folder"])[0] == _today():
+        return [], ""
+    return fit.asking(card["asks"])
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d")
+
+
 def _sum(text: str) -> int:
     import zlib
 
@@ -237,7 +254,7 @@ def _sum(text: str) -> int:
 def _is_fresh(card: dict[str, Any], environment: dict[str, str]) -> bool:
     if not cards.holds(card, environment) or cards.stale(card):
         return False
-    if card["day"] == time.strftime("%Y-%m-%d"):
+    if card["day"] == _today():
         return True
     # Another day has other daily logs; without a journal it is a day like any other.
     return not any(section["name"] == "journal" and section["lines"] for section in card["sections"])

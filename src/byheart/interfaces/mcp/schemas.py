@@ -109,6 +109,43 @@ TOOLS: list[dict[str, Any]] = [
         reads=False,
     ),
     _tool(
+        "review_candidates",
+        "Review candidates",
+        "Answer the list 'For you to judge' of the brief: which messages of the user, typed in earlier sessions, are to be remembered. "
+        "keep: how the user wants work to be done here (tools, style, order, what to ask, check or leave alone), also when said about one case but meant for all like it; "
+        "facts that the files do not show (what has to run first, where services, accounts and settings are); "
+        "a decision or correction that settles how things are made in this project from then on. "
+        "task: what was done with once that work was done: a request for a change, the description of a feature or page, a question, a bug report, a plan or idea under discussion, "
+        "a permission, news. unsure: you would not bet on keep.",
+        {
+            "verdicts": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 40,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string", "description": "The six characters before the message."},
+                        "verdict": {"type": "string", "enum": ["keep", "task", "unsure"]},
+                        "wording": {
+                            "type": "string",
+                            "description": "For keep: what a later session should know or do, understandable by itself, at most 20 words, in the user's own terms and language.",
+                        },
+                        "quote": {
+                            "type": "string",
+                            "description": "For keep: the part of the message that says it, copied exactly; leave it out for all of it.",
+                        },
+                        "kind": {"type": "string", "enum": ["preference", "rule", "fact", "decision"]},
+                    },
+                    "required": ["id", "verdict"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        ["verdicts"],
+        reads=False,
+    ),
+    _tool(
         "query_experiences",
         "Query experiences",
         "What was lived through in earlier work that fits a situation: failures overcome, lessons.",

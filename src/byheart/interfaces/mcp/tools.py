@@ -129,6 +129,11 @@ class MemoryTools:
         self._wrote()
         return _receipt(receipt)
 
+    def _review_candidates(self, verdicts: list[dict[str, Any]]) -> str:
+        told = briefs.judged(self._opened, self._around, self._handbook, verdicts)
+        self._wrote()
+        return told
+
     def _query_experiences(self, query: str, limit: int = 5) -> str:
         if not self._opened.config.flag("journal.experience_store_enabled"):
             raise NothingFound(

@@ -44,7 +44,7 @@ _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
 _MOST_TROUBLES, _MOST_STUCK, _MOST_UNSURE, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 2, 4, 3, 4, 4
 # In so few sessions once is as good as often; a command that so many of them run is one of the project's.
 _FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
-_MOST_MET, _MET_SHORT = 12, 90
+_MOST_MET, _MET_SHORT = 16, 80
 _POINTED, _LONG_CALL = " FILE", 70
 # So many words say what a command does.
 _SAYING = 2

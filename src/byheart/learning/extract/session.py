@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from byheart.domain.handbook import Extract, Outcome, Task
-from byheart.domain.values import dataclass
-from byheart.handbook.phrases import file_slug, keywords, one_line, shortened
+from byheart.domain.handbook import Bullet, Extract, Outcome, Task
+from byheart.domain.learning import KEEP, TASK, UNSURE
+from byheart.domain.values import dataclass, replace
+from byheart.handbook.phrases import file_slug, keywords, one_line, said, shortened, signal_of
+from byheart.learning.consolidate.wishes import same
 from byheart.learning.extract import failures, knowledge
 from byheart.learning.extract.evidence import Evidence, gathered
 from byheart.learning.extract.signals import PossiblePreference, signals
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.domain.sessions import Session, Turn
+    from byheart.learning.judgement import Judged
 
 # Which learner made an extract: another name, and sessions are learnt from anew.
 LEARNER = "offline-4"
@@ -41,8 +44,8 @@ class SessionExtract:
     candidates: tuple[PossiblePreference, ...] = ()
 
 
-def learnt(session: Session, turns: Sequence[Turn], project: str) -> SessionExtract:
-    """A session's extract. `project` is what its project is called."""
+def learnt(session: Session, turns: Sequence[Turn], project: str, verdicts: Sequence[Judged] = ()) -> SessionExtract:
+    """A session's extract. `project` is what its project is called; `verdicts` are a judge's, of what the person typed in it."""
     cwd = session.cwd or ""
     parts = stretches(turns)
     shell: str | None = ""
@@ -56,7 +59,10 @@ def learnt(session: Session, turns: Sequence[Turn], project: str) -> SessionExtr
         if is_vague(name):
             name = _name_by_work(found) or name
         task, unsure = _task(found, name, project, is_last=place == len(parts) - 1)
-        candidates += unsure
+        there = {turn.number for turn in part.turns}
+        here = [row for row in verdicts if row.turn in there]
+        task = _with_kept(task, here)
+        candidates += _undecided(unsure, here)
         if _is_worth_it(task, found):
             tasks.append(task)
     tasks = _most_telling(tasks)
@@ -105,6 +111,42 @@ def _task(found: Evidence, name: str, project: str, *, is_last: bool) -> tuple[T
         keywords=_keywords(found, name),
     )
     return task, candidates
+
+
+def _with_kept(task: Task, rows: Sequence[Judged]) -> Task:
+    """A task with what a judge found that the person wants from now on, in place of what was read off the same words."""
+    kept = [row for row in rows if row.verdict == KEEP]
+    if not kept:
+        return task
+    known = [
+        line for line in task.preferences
+        if not any(_says_same(line, row) for row in kept)
+    ]  # fmt: skip
+    more = [said(f"working on {task.name}", "said", row.quote, row.wording, (row.turn,)) for row in kept]
+    return replace(task, preferences=(*known, *more))
+
+
+def _says_same(line: Bullet, row: Judged) -> bool:
+    parts = signal_of(line.text)
+    return parts is not None and (same(parts["default"], row.wording) or same(parts["quote"], row.quote))
+
+
+def _undecided(unsure: Sequence[PossiblePreference], rows: Sequence[Judged]) -> list[PossiblePreference]:
+    """What a person may still want to decide about: what a judge decided is not asked again, and what it could not is."""
+    decided = {row.turn for row in rows if row.verdict == TASK}
+    kept = [row for row in rows if row.verdict == KEEP]
+    left = [
+        each
+        for each in unsure
+        if each.turn not in decided
+        and not any(same(each.default, row.wording) or same(each.quote, row.quote) for row in kept)
+    ]
+    known = {each.turn for each in left}
+    return left + [
+        PossiblePreference(quote=row.quote, default=row.wording, turn=row.turn, score=0.5, reasons=("an agent was not sure",), situation="")
+        for row in rows
+        if row.verdict == UNSURE and row.turn not in known
+    ]  # fmt: skip
 
 
 def _context(plan: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from byheart.learning.extract.evidence import Evidence, Ran
 
 # What finishes a piece of work and begins none.
+_FEW_WORDS = 6
 _CHORE = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|great|good|perfect|nice|now|then|and|please|can you|could you|let'?s|go ahead and|all good|lgtm)[,.! ]+)*"
     r"(?:(?:git )?(?:com+it+|commi|fold|fixup|push|merge|rebase|squash|amend|stage|tag|release|ship)\b|(?:create|open|make|update|write|raise|submit|draft) (?:a |the |an )?(?:new )?(?:pr|pull request|commit|draft pr|changelog|release|branch)\b|"
@@ -138,6 +139,13 @@ def _is_new(turn: Turn, current: Stretch, known: set[str], last_at: datetime | N
 def is_chore(text: str) -> bool:
     """Whether a request only finishes what was done: commit it, push it, note it down."""
     return len(text) < 160 and bool(_CHORE.match(text.strip()))
+
+
+def is_onward(text: str) -> bool:
+    """Whether a few words only carry on or end what was being done."""
+    plain = text.strip()
+    is_short = len(plain.split()) <= _FEW_WORDS and not lasting.judged(plain).is_possible
+    return is_short and bool(is_chore(plain) or _ONWARD.match(plain) or _CARRIES.match(plain))
 
 
 def name_of(opening: Sequence[Turn], title: str | None) -> str:
