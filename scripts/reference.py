@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from byheart.app import config
+from byheart.app import setting_rules
 from byheart.domain import errors
 from byheart.interfaces.cli.group import COMMANDS, byheart
 from byheart.storage.scanners.generic import shape_rules
@@ -49,7 +49,7 @@ def settings() -> Iterator[str]:
         "inside": "name a path inside it",
         None: "not set it",
     }
-    for key, rule in config.KEYS.items():
+    for key, rule in setting_rules.KEYS.items():
         shown = str(flat[key]).lower() if isinstance(flat[key], bool) else repr(flat[key])
         yield f"| `{key}` | `{shown}` | {rule.allowed()} | {narrowing[rule.narrow]} |"
     yield ""

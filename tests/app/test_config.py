@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.app import config
+from byheart.app import config, setting_rules
 from byheart.domain.errors import BadSetting
 from byheart.testing import Bench
 from byheart.workspace.context import Limits
@@ -34,7 +34,7 @@ def layered(
 def test_defaults_file_has_every_key_and_agrees_with_the_limits(tmp_path: Path) -> None:
     text = Path(config.DEFAULTS).read_text(encoding="utf-8")
     keys = {f"{table}.{key}" for table, content in tomllib.loads(text).items() for key in content}
-    assert keys == set(config.KEYS)
+    assert keys == set(setting_rules.KEYS)
     assert layered(tmp_path).limits == Limits()
 
 

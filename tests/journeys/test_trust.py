@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.app import config
+from byheart.app import setting_rules
 from byheart.testing import Bench
 from tests.brief.kit import context, hook
 from tests.conftest import Cli
@@ -131,10 +131,10 @@ def test_trust_is_of_one_folder(bench: Bench, cli: Cli, tmp_path: Path) -> None:
     assert CANARY not in cli("profile", folder=str(other)).out
 
 
-@pytest.mark.parametrize("key", [key for key, rule in config.KEYS.items()])
+@pytest.mark.parametrize("key", [key for key, rule in setting_rules.KEYS.items()])
 def test_settings_of_a_clone_only_narrow(bench: Bench, cli: Cli, key: str) -> None:
     """Whatever a clone's file says about a key: it is refused, or it takes away, or it changes nothing."""
-    rule = config.KEYS[key]
+    rule = setting_rules.KEYS[key]
     before = bench.opened().config.values[key]
     section, name = key.split(".", 1)
     if rule.kind is bool:

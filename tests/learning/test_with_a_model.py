@@ -135,8 +135,10 @@ def test_prompts_of_both_phases_are_static_files_with_their_slots() -> None:
         "thread_id",
     ]
     assert sorted(re.findall(r"\{\{(\w+)\}\}", prompts.template("consolidation"))) == [
+        "memory_summary",
         "raw_memories",
         "rollout_summaries",
+        "thread_diff",
     ]
 
 
@@ -224,7 +226,7 @@ def test_fenced_json_is_understood(tmp_path: Path, model: Model) -> None:
 def test_model_that_is_not_there_costs_nothing_and_is_asked_the_next_time(
     tmp_path: Path, model: Model, status: int
 ) -> None:
-    home = world(tmp_path, model)
+    home = world(tmp_path, model, "learning.model_retries=0")
     for number in range(3):
         baking(home, began=f"2026-05-0{number + 4}T10:00:00")
     model.session = lambda _: (status, "")

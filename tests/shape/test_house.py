@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.app import config
+from byheart.app import setting_rules
 from byheart.domain import errors
 from byheart.interfaces.cli.group import COMMANDS
 
@@ -102,7 +102,7 @@ def test_every_command_setting_and_error_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     for name in COMMANDS:
         assert f"### byheart {name}" in text
-    for key in config.KEYS:
+    for key in setting_rules.KEYS:
         assert f"`{key}`" in text
     for name in vars(errors).values():
         if isinstance(name, type) and issubclass(name, errors.ByheartError):

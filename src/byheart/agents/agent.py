@@ -15,6 +15,7 @@ from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.memory_files import Native
 from byheart.agents.reading.passes import LineReading, Reader, WholeReading
 from byheart.agents.register import MODULES
+from byheart.domain.learning import Headless
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Mark, Reading, Session, Tally
 from byheart.domain.values import dataclass, replace
@@ -46,7 +47,8 @@ class Agent:
     session is open right now, `cleared_after` after how many days the agent deletes it.
     Connecting: `recipe`; `plugin` gives files by path, `plugin_commands` add them; `trust` gives a recipe that has the agent run our
     hooks, or what to tell where it cannot, `trust_by_hand` says how a person does it.
-    Memory: `memories` lists the agent's own, given the project's folder.
+    Memory: `memories` lists the agent's own, given the project's folder. Asking: `headless` says how it answers a question without a
+    session.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Agent:
     trust: Callable[[Recipe, str, str, dict[str, str]], tuple[Recipe, list[str]]] | None = None
     trust_by_hand: str = ""
     memories: Callable[[Machine, str], list[MemoryFolder]] | None = None
+    headless: Headless | None = None
 
     @property
     def installed_as(self) -> str:
@@ -184,6 +187,11 @@ def reading(found: Found, mark: Mark | None, caps: Caps) -> Reading:
     if agent.lines and not found.path.endswith((".json", ".txt", ".md")):
         return LineReading(found, mark, caps, agent.lines)
     return WholeReading(found, caps, agent.document or _nothing)
+
+
+def headless() -> dict[str, Headless]:
+    """How agents are asked a question without a session, by their name: the surest to leave nothing behind first."""
+    return {each.installed_as: each.headless for each in every().values() if each.headless is not None}
 
 
 def cleared_after(name: str, machine: Machine) -> float | None:

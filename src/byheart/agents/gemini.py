@@ -30,6 +30,7 @@ from byheart.agents.reading.folders import Machine, files_in, names_in, setting_
 from byheart.agents.reading.lines import Broken, Lines
 from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, named_uuid, spelled, string, when
+from byheart.domain.learning import Headless
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standing, Tally
 
@@ -358,6 +359,13 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     return Recipe(agent="gemini-cli", pieces=tuple(pieces), folders=(folder,), programs=("gemini",))
 
 
+_HEADLESS = Headless(
+    command=("gemini", "-o", "json"),
+    model=("-m", "{model}"),
+    last=("-p", "Answer what stands on the standard input."),
+    field="response",
+    leaves="a session in its own folder, which byheart does not learn from",
+)
 AGENTS = (
     Agent(
         name=NAME,
@@ -369,5 +377,6 @@ AGENTS = (
         cleared_after=cleared_after,
         recipe=recipe,
         memories=memories,
+        headless=_HEADLESS,
     ),
 )

@@ -24,6 +24,7 @@ from byheart.agents.reading.folders import Machine, names_in
 from byheart.agents.reading.lines import Broken
 from byheart.agents.reading.turn_builder import TurnBuilder, counted
 from byheart.agents.reading.values import flat, listing, mapping, number, string, when
+from byheart.domain.learning import Headless
 from byheart.domain.sessions import Caps, Event, Found, How, Session, Speaker, Standing, Tally, Touch
 
 NAME = "opencode"
@@ -312,6 +313,12 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
     return Recipe(agent="opencode", pieces=tuple(pieces), folders=(folder, os.path.join(target.home, ".local/share/opencode")), programs=("opencode",))  # fmt: skip
 
 
+_HEADLESS = Headless(
+    command=("opencode", "run"),
+    model=("--model", "{model}"),
+    last=("Answer what stands on the standard input.",),
+    leaves="a session in its own store, which byheart does not learn from",
+)
 AGENTS = (
     Agent(
         name=NAME,
@@ -321,6 +328,7 @@ AGENTS = (
         stored=stored,
         is_document=is_document,
         recipe=recipe,
+        headless=_HEADLESS,
     ),
     # The same layout under another name.
     Agent(name="kilo", transcripts=partial(transcripts, name="kilo"), document=from_folder, store=from_store),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
@@ -10,8 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from byheart.app import config as settings
-from byheart.app.config import KEYS
 from byheart.app.memory import Memory
+from byheart.app.setting_rules import KEYS
 from byheart.domain.documents import Place, Project, Root
 from byheart.domain.errors import BadInput, BadSetting, Conflict, Refused, Unreadable
 from byheart.domain.ports import Dialect, Files, RecordIndex, Scanner
@@ -26,17 +27,23 @@ from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, SearchTo
 from byheart.workspace.trust import Trust, VouchedFiles
 
 if TYPE_CHECKING:
+    from byheart import prompts as byheart_prompts
+    from byheart.agents import agent as agents
     from byheart.app.config import Config
     from byheart.domain import learning
     from byheart.domain.learning import ChatModel
     from byheart.journal import format as journal_format
+    from byheart.learning import budget as learning_budget
     from byheart.notebooks.formats import profile_yaml, rules_ndjson
     from byheart.storage import models as storage_models
     from byheart.storage.embedders import registry
     from byheart.storage.index import records
 else:
+    agents = module("byheart.agents.agent")
     learning = module("byheart.domain.learning")
     journal_format = module("byheart.journal.format")
+    learning_budget = module("byheart.learning.budget")
+    byheart_prompts = module("byheart.prompts")
     profile_yaml = module("byheart.notebooks.formats.profile_yaml")
     rules_ndjson = module("byheart.notebooks.formats.rules_ndjson")
     registry = module("byheart.storage.embedders.registry")
@@ -282,16 +289,21 @@ def models(around: Surroundings, config: Config, home: str) -> learning.Models |
     if settings.model == "none":
         return None
 
+    folder, seconds = os.path.join(home, "state", "asked"), settings.model_seconds
+
     def made(name: str) -> ChatModel:
         if settings.model == "command":
-            folder = os.path.join(home, "state", "asked")
-            return storage_models.CommandModel(
-                settings.model_command, name, folder, around.environment, settings.model_seconds
+            return storage_models.CommandModel(settings.model_command, name, folder, around.environment, seconds)
+        if settings.model == "agent":
+            return storage_models.AgentModel(
+                headless_of(around, settings.model_agent), name, folder, around.environment, seconds
             )
         key = around.environment.get("BYHEART_MODEL_KEY")
-        return storage_models.EndpointModel(settings.model_endpoint, name, key, settings.model_seconds)
+        return storage_models.EndpointModel(
+            settings.model_endpoint, name, key, seconds, api=settings.model_api, retries=settings.model_retries
+        )
 
-    needed = "model_command" if settings.model == "command" else "model_endpoint"
+    needed = {"command": "model_command", "agent": "model"}.get(settings.model, "model_endpoint")
     told = str(getattr(settings, needed))
     if not told.strip() or (needed == "model_endpoint" and not told.startswith(("http://", "https://"))):
         origin = config.origins[f"learning.{needed}"]
@@ -302,6 +314,26 @@ def models(around: Surroundings, config: Config, home: str) -> learning.Models |
         consolidating=made(settings.consolidate_model or settings.extract_model),
         # A token is some four characters of English; of other texts, fewer.
         characters=settings.model_input_tokens * 3,
+        prompts=byheart_prompts.OwnPrompts(os.path.join(home, "prompts")).check(),
+        budget=learning_budget.Budget(
+            settings=settings, files=disk(), place=Place(home, "state/spent.json"), clock=around.clock
+        ),
+    )
+
+
+def headless_of(around: Surroundings, wanted: str) -> learning.Headless:
+    """How the user's own agent is asked: the one that the settings name, else the first that is on the path. Raises BadInput."""
+    found = agents.headless()
+    for name, headless in found.items():
+        is_there = shutil.which(headless.command[0], path=around.environment.get("PATH"))
+        if (wanted == name) if wanted else is_there:
+            if is_there:
+                return headless
+            raise BadInput(f"{headless.command[0]!r} is not on the PATH; install it, or set learning.model_agent")
+    raise BadInput(
+        f"no agent {wanted!r} can be asked; learning.model_agent knows: {', '.join(found)}"
+        if wanted
+        else f"none of these programs is on the PATH: {', '.join(each.command[0] for each in found.values())}"
     )
 
 

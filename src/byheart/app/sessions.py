@@ -17,6 +17,7 @@ from byheart.brief import collect
 from byheart.domain.documents import Place, Root
 from byheart.domain.errors import BadInput, BadSetting, ByheartError, Unnatural, Unwanted
 from byheart.domain.errors import Environment as EnvironmentProblem
+from byheart.domain.learning import NoAnswer
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Which
 from byheart.domain.values import replace
@@ -249,6 +250,32 @@ def claimed_embedding(opened: OpenMemory) -> Iterator[bool]:
     root = Root(scope=Scope.GLOBAL, folder=Place(opened.home, "global"), documents={})
     with opened.files.claimed(root, "embed") as ours:
         yield ours
+
+
+_QUESTION = 'Answer with this JSON object alone: {"ok": true}'
+_OK: dict[str, object] = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+
+
+def tried_models(opened: OpenMemory, around: Surroundings) -> list[dict[str, object]]:
+    """Which model each phase of learning uses, and what each said to one question; empty where learning uses none."""
+    chosen = models(around, opened.config, opened.home)
+    found: list[dict[str, object]] = []
+    for phase, model in (("sessions", chosen.extracting), ("handbook", chosen.consolidating)) if chosen else ():
+        try:
+            said, is_ok = model.answer("You answer with JSON.", _QUESTION, _OK), True
+        except NoAnswer as error:
+            said, is_ok = str(error), False
+        told = RuleScanner().redacted(said).strip()[:200]
+        found.append(
+            {
+                "phase": phase,
+                "model": model.id,
+                "ok": is_ok,
+                "said": told,
+                "tokens": model.spent.input_tokens + model.spent.output_tokens,
+            }
+        )
+    return found
 
 
 def model_states(opened: OpenMemory, around: Surroundings) -> list[dict[str, str | bool]]:

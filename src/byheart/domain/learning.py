@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
@@ -80,12 +80,23 @@ class LearningSettings:
     backups: int = 3
     ask_agent: bool = True
     model: str = "none"
+    model_agent: str = ""
+    model_api: str = "chat"
     model_endpoint: str = ""
     model_command: str = ""
     extract_model: str = ""
     consolidate_model: str = ""
     model_seconds: float = 180
     model_input_tokens: int = 60_000
+    model_retries: int = 2
+    model_price_input: float = 0
+    model_price_output: float = 0
+    model_run_requests: int = 100
+    model_run_tokens: int = 2_000_000
+    model_run_seconds: float = 1_800
+    model_day_requests: int = 300
+    model_day_tokens: int = 6_000_000
+    model_day_cost: float = 0
 
     @property
     def asks(self) -> bool:
@@ -259,6 +270,7 @@ class LearnReport:
     redacted: int = 0
     # Questions to a model, lines of it that nothing spoke for, and what became of it.
     asked: int = 0
+    tokens: int = 0
     unproved: int = 0
     model: str = ""
     projects: list[Consolidated] = field(default_factory=list)
@@ -278,13 +290,69 @@ class NoAnswer(ByheartError):
         super().__init__(message)
 
 
+@dataclass(slots=True)
+class Spent:
+    """What a model has cost so far: requests, tokens, and money where it says so."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    def add(self, sent: int, got: int, cost: float) -> None:
+        """Count one answer, by the model's own word."""
+        self.requests += 1
+        self.input_tokens += sent
+        self.output_tokens += got
+        self.cost += cost
+
+    def count(self, sent: int, got: int) -> None:
+        """Count one answer by its characters: some four are a token."""
+        self.add(-(-sent // 4), -(-got // 4), 0.0)
+
+
 class ChatModel(Protocol):
     """A model that answers in words. `id` is another for another model."""
 
     id: str
+    spent: Spent
 
-    def answer(self, system: str, prompt: str) -> str:
-        """What it says. Raises NoAnswer."""
+    def answer(self, system: str, prompt: str, schema: Mapping[str, Any] | None = None) -> str:
+        """What it says, as JSON of this schema where it can be held to one. Raises NoAnswer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headless:
+    """How an agent is asked a question without a session: its words, those that name a model, and those that come last; {out} stands for a
+    file where `writes` says that it puts its answer there; `field` is the key of the answer where it prints JSON. `leaves` says what it
+    cannot be kept from leaving behind."""
+
+    command: tuple[str, ...]
+    model: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    writes: bool = False
+    field: str = ""
+    leaves: str = ""
+
+
+class Prompts(Protocol):
+    """The texts that models are given: our own, or what the user put in their place."""
+
+    def template(self, name: str) -> str: ...
+
+    def filled(self, name: str, **values: str) -> str: ...
+
+
+class SpendLimit(Protocol):
+    """What a run and a day may cost."""
+
+    def reached(self) -> str:
+        """Which limit is reached, in words; empty where there is room."""
+        ...
+
+    def note(self, spent: Spent) -> None:
+        """Count what a model used since it was last told of."""
         ...
 
 
@@ -295,3 +363,5 @@ class Models:
     extracting: ChatModel
     consolidating: ChatModel
     characters: int
+    prompts: Prompts
+    budget: SpendLimit

@@ -126,11 +126,12 @@ def _prepared(
     report.retained, report.archived = len(choice.retained), len(choice.archived)
     report.removed = [each.written.thread.id for each in choice.removed] + [thread for thread, _ in order.gone]
     report.selection = selection.selection_text(choice, lambda each: raw.file_of(each.written), order.gone)
-    handbook, wanted, wording = _made(own_handbook, choice, files, (), order.asking)
+    before = (files.get(SUMMARY, ""), report.selection)
+    handbook, wanted, wording = _made(own_handbook, choice, files, (), order.asking, before)
     edition = publish.edition_of(own_handbook, wanted, files, report)
     if edition.moved:
         # Lines that lost their place become a note, and a note is something that the summary tells.
-        handbook, wanted, wording = _made(own_handbook, choice, files, edition.moved, order.asking)
+        handbook, wanted, wording = _made(own_handbook, choice, files, edition.moved, order.asking, before)
         report.kept_lines = report.moved_lines = 0
         edition = publish.edition_of(own_handbook, wanted, files, report)
     report.groups, report.tasks = len(handbook.groups), sum(len(group.tasks) for group in handbook.groups)
@@ -153,6 +154,7 @@ def _made(
     files: dict[str, str],
     moved: Sequence[tuple[str, str]],
     asking: Asking | None,
+    before: tuple[str, str],
 ) -> tuple[Handbook, dict[str, str], str | None]:
     """The handbook, the files it comes to, and what a model said of it. Raises Refused where a file would break a rule."""
     handbook, wording = _handbook(own_handbook, choice, moved), None
@@ -164,7 +166,7 @@ def _made(
             return not is_forgotten(text) and all(each.severity in ("command", "weak") for each in told)
 
         every = [each.written for each in choice.selected]
-        handbook, wording = asking.about_project(own_handbook, every, handbook, is_fine)
+        handbook, wording = asking.about_project(own_handbook, every, handbook, is_fine, before)
     wanted = _rendered(choice, handbook)
     every_file = {**wanted, **{path: text for path, text in files.items() if path.startswith("extensions/")}}
     # What people put beside it is theirs: byheart check tells them of it, and nothing waits for that.

@@ -305,6 +305,9 @@ def extract_of(
     project = due.thread.project.rsplit("-", 1)[0]
     found = learnt(listed.session, turns, project, tools.judged(due.thread.project).get(due.thread.id, ()))
     revision = selection.without_mark(due.revision)
+    if tools.asking and dry and due.revision != revision:
+        report.asked += 1
+        report.tokens += tools.asking.estimate(due.thread.id, turns)
     if tools.asking and not dry and due.revision != revision:
         extract, helped = tools.asking.about_session(due.thread.id, listed, turns, found.extract, project, report)
         found = replace(found, extract=extract)

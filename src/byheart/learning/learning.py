@@ -141,8 +141,8 @@ class Learning:
                 )
                 for project in sorted(touched | set(gone) | self._behind(wanted)):
                     report.projects.append(self._consolidated(project, gone.get(project, ())))
-        if self._asking:
-            report.asked, report.model = self._asking.asked, self._asking.told()
+        if self._asking and not wanted.dry:
+            self._asking.report(report)
         report.seconds = round(time.monotonic() - began, 2)
         return report
 

@@ -6,9 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from byheart import prompts
 from byheart.domain.handbook import Bullet, Extract
-from byheart.domain.learning import ChatModel, Models, NoAnswer
+from byheart.domain.learning import ChatModel, Models, NoAnswer, Spent
 from byheart.domain.sessions import Speaker, Turn
 from byheart.domain.values import dataclass, replace
 from byheart.handbook import raw
@@ -17,11 +16,11 @@ from byheart.learning.model_answers import proved, worded
 from byheart.text.slugs import short_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
     from byheart.domain.handbook import Handbook, Written
-    from byheart.domain.learning import LearnReport
+    from byheart.domain.learning import LearnReport, Prompts
     from byheart.domain.ports import Scanner
     from byheart.domain.sessions import Listed
     from byheart.learning.handbook_files import HandbookFiles
@@ -29,6 +28,23 @@ if TYPE_CHECKING:
     Meant = TypeVar("Meant")
     from collections.abc import Iterator
 
+# The answers of both phases, for servers that can be held to a form.
+SESSION_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("rollout_summary", "rollout_slug", "raw_memory")},
+    "required": ["rollout_summary", "rollout_slug", "raw_memory"],
+    "additionalProperties": False,
+}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+PROJECT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "profile": _TEXTS,
+        **{name: {"type": "array", "items": {"type": "object"}} for name in ("tips", "blocks", "skills")},
+    },
+    "required": ["profile", "tips", "blocks", "skills"],
+    "additionalProperties": False,
+}
 # What a model answered for a handbook, with the digest of what it was asked, so that it is asked once.
 WORDING = "wording.json"
 
@@ -50,12 +66,22 @@ class Asking:
 
     def told(self) -> str:
         """What became of the questions of a run, in words; empty where all went well."""
-        problems = [f"{self.off}; learnt without it, to be asked again the next time"] if self.off else []
+        problems = (
+            [f"{self.off}; what is left is learnt without the model, which is asked again the next time"]
+            if self.off
+            else []
+        )
         if self.unusable:
             problems.append(
                 f"{self.unusable} of its answers could not be used; what they were about is learnt without it"
             )
         return "; ".join(problems)
+
+    def report(self, report: LearnReport) -> None:
+        """Put into a report how often models were asked, what it came to, and what went wrong."""
+        spent = {id(model): model.spent for model in (self.models.extracting, self.models.consolidating)}.values()
+        report.asked, report.model = self.asked, self.told()
+        report.tokens = sum(each.input_tokens + each.output_tokens for each in spent)
 
     def about_session(
         self,
@@ -70,26 +96,40 @@ class Asking:
         if self.off:
             return offline, False
         clean = self.scanner.redacted
-        system, prompt = about_session(thread, turns, self.models.characters, clean)
-        told = self._understood(self.models.extracting, system, clean(prompt), of_session)
+        system, prompt = about_session(thread, turns, self.models.characters, clean, self.models.prompts)
+        told = self._understood(self.models.extracting, system, clean(prompt), of_session, SESSION_SCHEMA)
         if told is None:
             return offline, not self.off
         extract, fallen = proved(told, offline, listed.session, turns, project)
         report.unproved += fallen
         return extract, True
 
+    def estimate(self, thread: str, turns: Sequence[Turn]) -> int:
+        """About how many tokens the question about a session comes to."""
+        system, prompt = about_session(thread, turns, self.models.characters, lambda text: text, self.models.prompts)
+        return (len(system) + len(prompt)) // 4
+
     def about_project(
-        self, own_handbook: HandbookFiles, every: Sequence[Written], handbook: Handbook, is_fine: Callable[[str], bool]
+        self,
+        own_handbook: HandbookFiles,
+        every: Sequence[Written],
+        handbook: Handbook,
+        is_fine: Callable[[str], bool],
+        before: tuple[str, str] = ("", ""),
     ) -> tuple[Handbook, str | None]:
         """A handbook in a model's words where it has any; and what to keep of its answer, so that it is not asked again
-        about the same."""
+        about the same. `before` is the summary as it is, and which sessions are new, stay and go."""
         if not every:
             return handbook, None
-        prompt = self.scanner.redacted(about_project(every, self.models.characters))
-        digest = short_digest(self.models.consolidating.id, prompt)
+        prompts = self.models.prompts
+        # What is new since the last time is another every time, so it does not tell one question from another.
+        digest = short_digest(
+            self.models.consolidating.id, self.scanner.redacted(about_project(every, self.models.characters, prompts))
+        )
+        prompt = self.scanner.redacted(about_project(every, self.models.characters, prompts, before))
         kept = _kept(own_handbook, digest)
         if kept is None and not self.off:
-            told = self._understood(self.models.consolidating, "", prompt, of_project)
+            told = self._understood(self.models.consolidating, "", prompt, of_project, PROJECT_SCHEMA)
             kept = json.dumps(told) if told is not None else None
         if kept is None:
             return handbook, None
@@ -102,22 +142,44 @@ class Asking:
         threads = [each.thread.id for each in every]
         return worded(handbook, lists, prompt, threads, is_fine), json.dumps({"of": digest, "answer": clean}) + "\n"
 
-    def _understood(self, model: ChatModel, system: str, prompt: str, meaning: Callable[[str], Meant]) -> Meant | None:
-        """A model's answer as values: asked once more where it did not keep to the contract; None where it gave none."""
+    def _understood(
+        self, model: ChatModel, system: str, prompt: str, meaning: Callable[[str], Meant], schema: Mapping[str, Any]
+    ) -> Meant | None:
+        """A model's answer as values: asked once more where it did not keep to the contract; None where it gave none, or where a limit
+        of what it may cost is reached."""
         question = prompt
         for _ in range(2):
+            if limit := self.models.budget.reached():
+                self.off = limit
+                return None
             try:
                 self.asked += 1
-                return meaning(model.answer(system, question))
+                return meaning(self._paid(model, system, question, schema))
             except NoAnswer as error:
                 if not error.for_this_alone:
                     self.off = self.scanner.redacted(str(error))
                     return None
                 break
             except BadAnswer as error:
-                question = f"{prompt}\n\n{prompts.filled('again', problem=str(error))}"
+                question = f"{prompt}\n\n{self.models.prompts.filled('again', problem=str(error))}"
         self.unusable += 1
         return None
+
+    def _paid(self, model: ChatModel, system: str, question: str, schema: Mapping[str, Any]) -> str:
+        """A model's answer, with what it cost counted."""
+        before = replace(model.spent)
+        try:
+            return model.answer(system, question, schema)
+        finally:
+            spent = model.spent
+            used = Spent(
+                spent.requests - before.requests,
+                spent.input_tokens - before.input_tokens,
+                spent.output_tokens - before.output_tokens,
+                spent.cost - before.cost,
+            )
+            if used.requests:
+                self.models.budget.note(used)
 
 
 def _kept(own_handbook: HandbookFiles, digest: str) -> str | None:
@@ -134,7 +196,9 @@ _FROM = {Speaker.USER: "user", Speaker.ASSISTANT: "agent", Speaker.TOOL: "tool",
 _CUTS = ((12_000, 4_000), (6_000, 1_500), (3_000, 600), (1_500, 200), (600, 80))
 
 
-def about_session(thread: str, turns: Sequence[Turn], most: int, clean: Callable[[str], str]) -> tuple[str, str]:
+def about_session(
+    thread: str, turns: Sequence[Turn], most: int, clean: Callable[[str], str], prompts: Prompts
+) -> tuple[str, str]:
     """The two parts of phase 1's question: what holds for every session, and this one's record. `clean` takes secrets out."""
     system = prompts.template("stage_one_system")
     room = most - len(system) - len(prompts.template("stage_one_input"))
@@ -197,9 +261,10 @@ def _cut(text: str, most: int) -> str:
     return f"{text[: most // 2]} […] {text[-(most // 2) :]}"
 
 
-def about_project(every: Sequence[Written], most: int) -> str:
-    """Phase 2's question: as many of the newest extracts as there is room for."""
-    room = most - len(prompts.template("consolidation"))
+def about_project(every: Sequence[Written], most: int, prompts: Prompts, before: tuple[str, str] = ("", "")) -> str:
+    """Phase 2's question: the summary as it is, which sessions are new, and as many of the newest extracts as there is room for."""
+    summary, changes = (text[: most // 8] for text in before)
+    room = most - len(prompts.template("consolidation")) - len(summary) - len(changes)
     newest = sorted(every, key=lambda each: (-each.thread.updated.timestamp(), each.thread.id))
     chosen: list[Written] = []
     for each in newest:
@@ -208,7 +273,13 @@ def about_project(every: Sequence[Written], most: int) -> str:
             break
         chosen.append(each)
     summaries = "\n".join(raw.rollout_file(each) for each in chosen)
-    return prompts.filled("consolidation", raw_memories=raw.merged(chosen), rollout_summaries=summaries)
+    return prompts.filled(
+        "consolidation",
+        raw_memories=raw.merged(chosen),
+        rollout_summaries=summaries,
+        memory_summary=summary or "(none yet)",
+        thread_diff=changes or "(none)",
+    )
 
 
 _KEYS = ("rollout_summary", "rollout_slug", "raw_memory")

@@ -29,6 +29,7 @@ from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in, is_running, setting_of
 from byheart.agents.reading.lines import Broken, document
 from byheart.agents.reading.values import mapping
+from byheart.domain.learning import Headless
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Caps, Found, Session, Tally
 
@@ -146,6 +147,15 @@ def plugin(target: InstallTarget, texts: Texts) -> dict[str, str]:
     }
 
 
+# Without tools, settings (so without hooks), MCP servers, commands and a saved session; with the user's own login.
+_HEADLESS = Headless(
+    command=(
+        "claude", "-p", "--output-format", "json", "--tools", "", "--setting-sources", "", "--strict-mcp-config", "--no-session-persistence",
+        "--disable-slash-commands",
+    ),
+    model=("--model", "{model}"),
+    field="result",
+)  # fmt: skip
 AGENTS = (
     Agent(
         name=NAME,
@@ -158,5 +168,6 @@ AGENTS = (
         plugin=plugin,
         plugin_commands=("claude plugin marketplace add {folder}", "claude plugin install byheart@byheart"),
         memories=memories,
+        headless=_HEADLESS,
     ),
 )

@@ -31,6 +31,7 @@ from byheart.agents.reading import memory_files
 from byheart.agents.reading.folders import Machine, files_in
 from byheart.agents.reading.memory_files import Native
 from byheart.agents.reading.values import mapping, string
+from byheart.domain.learning import Headless
 from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session
 
@@ -197,6 +198,13 @@ def plugin(target: InstallTarget, texts: Texts) -> dict[str, str]:
     }
 
 
+# Without a session file, in a sandbox that only reads. Its hooks run and find the marker that byheart is asking.
+_HEADLESS = Headless(
+    command=("codex", "exec", "--ephemeral", "--skip-git-repo-check", "--sandbox", "read-only", "-o", "{out}"),
+    model=("-m", "{model}"),
+    last=("-",),
+    writes=True,
+)
 AGENTS = (
     Agent(
         name=NAME,
@@ -213,5 +221,6 @@ AGENTS = (
         trust=trust.with_trust,
         trust_by_hand=trust.BY_HAND,
         memories=memories,
+        headless=_HEADLESS,
     ),
 )

@@ -42,6 +42,7 @@ COMMANDS = {
     "experiences": "show",
     "learn": "learning",
     "inbox": "learning",
+    "review": "learning",
     "jobs": "learning",
     "work": "learning",
     "memory": "memory",

@@ -87,8 +87,9 @@ class EndpointEmbedder:
     def _asked(self, texts: list[str]) -> list[bytes]:
         # The web's modules take longer to load than a short answer takes, and most users have no server.
         body = {"model": self._model, "input": texts}
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         try:
-            told = json_client.post(f"{self._address}/embeddings", body, self._key, seconds=_SECONDS, largest=_LARGEST)
+            told = json_client.post(f"{self._address}/embeddings", body, headers, seconds=_SECONDS, largest=_LARGEST)
             rows = sorted(told["data"], key=lambda row: row.get("index", 0))
             vectors = [_unit([float(each) for each in row["embedding"]]) for row in rows]
         except (json_client.BadStatus, OSError, ValueError, KeyError, TypeError, AttributeError) as error:

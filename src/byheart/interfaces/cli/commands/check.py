@@ -203,6 +203,22 @@ def model() -> None:
     """
 
 
+@model.command("test", epilog=common.examples("byheart model test", "byheart --set learning.model=agent model test"))
+@group.json_option
+def try_model(as_object: bool) -> int:
+    """Say which model learning uses, for which phase, and ask it one question."""
+    found = sessions.tried_models(common.opened(), common.surroundings())
+    if as_object:
+        common.put(found)
+        return 0 if all(each["ok"] for each in found) else 5
+    if not found:
+        common.say("Learning uses no model (learning.model is none)")
+        common.note("next: byheart --set learning.model=agent model test, or set learning.model in config.toml")
+    for each in found:
+        common.say(f"{each['phase']}: {visible(str(each['model']))}: {visible(str(each['said']))}")
+    return 0 if all(each["ok"] for each in found) else 5
+
+
 @model.command(epilog=common.examples("byheart model status --json"))
 @group.json_option
 def status(as_object: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -127,7 +128,9 @@ def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
     )
     if report.asked or report.model:
         fell = f", {report.unproved} of its lines thrown away as nothing spoke for them" if report.unproved else ""
-        common.say(f"  the model was asked {report.asked} time{'s' if report.asked != 1 else ''}{fell}")
+        tokens = f", about {report.tokens:,} tokens" if report.tokens else ""
+        asked = "would be asked" if dry_run else "was asked"
+        common.say(f"  the model {asked} {report.asked} time{'s' if report.asked != 1 else ''}{tokens}{fell}")
     if report.model:
         common.note(f"byheart: {visible(report.model)}")
     for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1]):
@@ -276,6 +279,39 @@ def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None
         common.put({"rejected": gone})
     else:
         common.say(f"rejected: {', '.join(gone)}")
+
+
+@click.command(epilog=common.examples("byheart review", "byheart review --answers verdicts.json"))
+@click.option(
+    "--answers",
+    metavar="FILE",
+    help="Verdicts as JSON, a list as the tool review_candidates takes; - reads them from stdin.",
+)
+@group.json_option
+def review(answers: str | None, as_object: bool) -> int:
+    """Show which of your earlier messages agents are asked to judge, or take their verdicts."""
+    opened, every = learning()
+    if answers is None:
+        found = every.judging.waiting()
+        if as_object:
+            common.put(found)
+        for each in found if not as_object else ():
+            common.say(f"{each.id}  {visible(each.text)}")
+        if not found:
+            common.note("No message waits for a verdict in this project")
+        return 0
+    raw = click.open_file(answers, encoding="utf-8").read(1_000_000)
+    try:
+        verdicts = json.loads(raw)
+    except ValueError as error:
+        raise BadInput(f"{answers}: not JSON ({error})") from None
+    told = briefs.judged(opened, common.surroundings(), every, verdicts)
+    briefs.after_write(opened, common.surroundings())
+    if as_object:
+        common.put({"outcome": told})
+    else:
+        common.say(told)
+    return 0
 
 
 @click.group(

@@ -135,6 +135,9 @@ def _surveyed(found: Survey, opened: OpenMemory, *, no_install: bool, no_learn: 
             common.say(
                 f"Would set learning.enabled in {opened.home}/config.toml, so that sessions are learnt from when they end."
             )
+            common.say(
+                "Agents would then be asked, at most once a session, which of your earlier messages to remember (learning.ask_agent)."
+            )
     if not found.agents and not found.transcripts:
         common.say("No agent was found on this machine; docs/agents.md says where byheart looks.")
 
