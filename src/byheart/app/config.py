@@ -286,6 +286,33 @@ def _environment(environment: Mapping[str, str]) -> dict[str, Setting]:
     return found
 
 
+def understood(origin: str, key: str, text: str) -> Setting:
+    """A setting's value as somebody typed it. Raises BadSetting for a key or a value that is none, with the nearest keys."""
+    if key not in KEYS:
+        import difflib
+
+        near = difflib.get_close_matches(key, KEYS, 3, 0.4) or [each for each in KEYS if key in each][:3]
+        raise BadSetting(origin, key, "is not a known setting", ", ".join(near) or "byheart settings --all lists them")
+    return _parsed(origin, key, text)
+
+
+def meanings() -> dict[str, str]:
+    """What each setting is for, by the comment above it in the file of defaults; keys below one comment share it."""
+    found: dict[str, str] = {}
+    table, said, is_open = "", "", False
+    with open(DEFAULTS, encoding="utf-8") as stream:
+        for line in stream:
+            plain = line.strip()
+            if plain.startswith("["):
+                table, said = plain.strip("[]"), ""
+            elif plain.startswith("#"):
+                said = f"{said} {plain[1:].strip()}" if is_open else plain[1:].strip()
+            elif " = " in plain:
+                found[f"{table}.{plain.partition(' = ')[0]}"] = said
+            is_open = plain.startswith("#")
+    return found
+
+
 def _flag(flag: str) -> tuple[str, Setting]:
     key, equals, text = flag.partition("=")
     if not equals or key not in KEYS:

@@ -12,9 +12,14 @@ from byheart.app.config import Carried
 from byheart.app.open import OpenMemory, place_of
 from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Refused
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
-    pass
+    import tomlkit
+
+    from byheart.app.config import Setting
+else:
+    tomlkit = module("tomlkit")
 
 
 def carried_over(opened: OpenMemory, path: str, folder: str) -> Carried:
@@ -58,3 +63,31 @@ def carry_over(opened: OpenMemory, taken: Carried) -> str:
         )
     opened.files.write(place, new, old.digest)
     return str(place)
+
+
+def put(opened: OpenMemory, key: str, text: str) -> Setting:
+    """Set one key in the user's config.toml, everything else in it kept as it is; the value as it was understood. Raises BadSetting for a
+    key or value that is none."""
+    place = Place(opened.home, "config.toml")
+    value = settings.understood("the new value", key, text)
+    old = opened.files.read(place)
+    document = tomlkit.parse(old.text or "")
+    table, _, name = key.partition(".")
+    if table not in document:
+        document[table] = tomlkit.table()
+    document[table][name] = value
+    opened.files.write(place, tomlkit.dumps(document), old.digest)
+    return value
+
+
+def unset(opened: OpenMemory, key: str) -> bool:
+    """Take one key out of the user's config.toml, so that its default holds; whether it was there."""
+    place = Place(opened.home, "config.toml")
+    old = opened.files.read(place)
+    document = tomlkit.parse(old.text or "")
+    table, _, name = key.partition(".")
+    if name not in document.get(table, {}):
+        return False
+    del document[table][name]
+    opened.files.write(place, tomlkit.dumps(document), old.digest)
+    return True
