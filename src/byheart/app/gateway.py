@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from byheart.domain.records import Request, Scope
 from byheart.domain.sessions import Which
 from byheart.domain.values import asdict, is_dataclass, replace
 from byheart.handbook import lines as handbook_lines
+from byheart.handbook.memory import core_of
 from byheart.learning import handbook_files
 from byheart.notebooks import editing
 from byheart.storage import cards, moments
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from byheart.app.open import OpenMemory
     from byheart.domain.documents import Root
+    from byheart.domain.results import Finding
     from byheart.learning.learning import Learning
     from byheart.sessions.sessions import Sessions
 
@@ -47,6 +50,7 @@ class Gateway:
         self._opened: OpenMemory | None = None
         self._stamp: object = None
         self._sessions: Sessions | None = None
+        self._rows: tuple[str, list[Plain], Sequence[Finding]] | None = None
 
     # Opening
 
@@ -168,20 +172,25 @@ class Gateway:
 
     def records(self, query: str = "", book: str = "", start: int = 0, most: int = _PAGE) -> Plain:
         """Records of the profile, the rules, the journal and the handbook: all in order, or those that fit a query."""
-        memory = self.opened.memory
         if query.strip():
-            found = memory.recall(query, most=100)
-            hits, problems = list(found.hits), list(found.problems)
+            found = self.opened.memory.recall(query, most=100)
+            rows, problems = [_row(hit) for hit in found.hits], found.problems
         else:
-            listing = memory.list(notebooks=(PROFILE, RULES))
-            hits, problems = list(listing.hits), list(listing.problems)
-            journal = memory.journal().listing()
-            own = self.learning.handbook()
-            hits += [*journal, *handbook_lines.learnt(own.context, own.root)]
-        rows = [_row(hit) for hit in hits]
+            rows, problems = self._every_row()
         counts = {name: sum(row["book"] == name for row in rows) for name in ("profile", "rules", "journal", "root")}
         rows = [row for row in rows if not book or row["book"] == book]
         return {"total": len(rows), "counts": counts, "start": start, "records": rows[start : start + most], "problems": [asdict(each) for each in problems]}  # fmt: skip
+
+    def _every_row(self) -> tuple[list[Plain], Sequence[Finding]]:
+        """Every record as a row, made anew where a file is another."""
+        stamp = self.stamps()
+        if self._rows is None or self._rows[0] != stamp:
+            memory = self.opened.memory
+            listing = memory.list(notebooks=(PROFILE, RULES))
+            own = self.learning.handbook()
+            hits = [*listing.hits, *memory.journal().listing(), *handbook_lines.learnt(own.context, own.root)]
+            self._rows = (stamp, [_row(hit) for hit in hits], listing.problems)
+        return self._rows[1], self._rows[2]
 
     def findings(self) -> list[Plain]:
         """What is wrong with memory: contradictions, stale and broken lines."""
@@ -208,9 +217,11 @@ class Gateway:
         ]  # fmt: skip
         learnt: dict[int, list[str]] = {}
         own = self.learning.handbook()
-        for hit in handbook_lines.learnt(own.context, own.root):
-            for number in _cited(hit.record.source or hit.record.text, session.id):
-                learnt.setdefault(number, []).append(hit.record.text)
+        for name in handbook_files.MAIN:
+            for line in (self.opened.files.read(own.place(name)).text or "").split("\n"):
+                for number in _cited(line, session.id) if line.startswith("- ") else ():
+                    text = core_of(line[2:])
+                    learnt.setdefault(number, []).extend([text] if text not in learnt.get(number, ()) else [])
         try:
             told = self._told(session.id)
         except ByheartError:
@@ -447,7 +458,7 @@ def plain(value: object) -> Any:
 def _row(hit: Any) -> Plain:
     record = hit.record
     return {
-        "address": hit.address, "id": hit.id, "book": hit.address.partition("://")[2].partition("#")[0], "text": record.text, "key": record.key,
+        "address": hit.address, "id": hit.id, "book": hit.address.partition("://")[2].partition("#")[0], "text": "(labelled secret)" if record.is_secret else record.text, "key": record.key,
         "kind": record.kind.value, "scope": hit.scope.value, "confidence": record.confidence.value if record.confidence else "", "weight": record.weight,
         "tags": list(record.tags), "source": record.source or "", "added": str(record.added or ""), "path": hit.path, "line": hit.line,
         "waits": record.needs_confirmation, "repositorys": hit.is_repositorys, "secret": record.is_secret,
@@ -464,16 +475,12 @@ def _session(listed: Any) -> Plain:
 
 def _cited(text: str, session: str) -> list[int]:
     """The turns of a session that a line rests on."""
-    import re
-
     found = re.findall(r"([0-9A-Za-z_.-]{4,})#(\d+)", text)
     return [int(number) for name, number in found if session.startswith(name)]
 
 
 def allowed(path: str) -> str:
     """A path of the journal as its protocol allows it. Raises BadInput for any other."""
-    import re
-
     if path == "MEMORY.md" or re.fullmatch(r"memory/\d{4}-\d{2}-\d{2}\.md", path):
         return path
     raise BadInput("path must be MEMORY.md or memory/YYYY-MM-DD.md")

@@ -24,6 +24,9 @@ COMMANDS = {
     "mcp": "connecting",
     "why": "show",
     "gain": "show",
+    "open": "gateway",
+    "serve": "gateway",
+    "view": "gateway",
     "remember": "remember",
     "recall": "show",
     "forget": "remember",
@@ -58,7 +61,7 @@ COMMANDS = {
     "completion": "check",
     "version": "check",
 }
-_ATTRIBUTES = {"import": "import_", "list": "list_"}
+_ATTRIBUTES = {"import": "import_", "list": "list_", "open": "open_"}
 
 
 class LazyGroup(click.Group):

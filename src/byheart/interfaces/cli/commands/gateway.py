@@ -1,0 +1,94 @@
+"""byheart serve, open and view: memory in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from byheart.domain.documents import Place
+from byheart.domain.errors import BadInput, Environment
+from byheart.interfaces.cli import common, group
+from byheart.storage import cards
+from byheart.text.deferred import module
+
+if TYPE_CHECKING:
+    from byheart.app import gateway
+    from byheart.interfaces.web import pages, server
+else:
+    gateway = module("byheart.app.gateway")
+    pages = module("byheart.interfaces.web.pages")
+    server = module("byheart.interfaces.web.server")
+
+
+@click.command(epilog=common.examples("byheart serve", "byheart serve --port 7411"))
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="a free one", help="Port to listen on.")
+@group.json_option
+def serve(port: int, as_object: bool) -> None:
+    """Serve memory on this machine: a page, an API, the journal's RPC and MCP.
+
+    Only programs on this machine can reach it. The link opens the page once; programs take their token from the file that is named.
+    """
+    listening, path = _started(port)
+    if as_object:
+        common.put({"address": listening.address, "link": listening.link, "tokens": path})
+    else:
+        common.say(f"Open: {listening.link}")
+        common.note(f"Tokens for programs: {path}")
+        common.note("Stop with Ctrl-C")
+    listening.run()
+    cards.put_bytes(path, b"")
+
+
+@click.command("open", epilog=common.examples("byheart open"))
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="a free one", help="Port to listen on.")
+def open_(port: int) -> None:
+    """Open memory in your browser: today, the brief, memory, sessions, inbox, history."""
+    listening, path = _started(port)
+    common.say(f"Opening {listening.address} (if no browser appears: {listening.link})")
+    common.note("Stop with Ctrl-C")
+    click.launch(listening.link)
+    listening.run()
+    cards.put_bytes(path, b"")
+
+
+def _started(port: int) -> tuple[server.Listening, str]:
+    around = common.surroundings()
+    try:
+        listening = server.Listening(around.folder, port=port, environment=dict(around.environment))
+    except OSError as error:
+        raise Environment(f"port {port} cannot be used ({error.strerror}); name another with --port") from None
+    return listening, listening.note(around.home)
+
+
+@click.command(epilog=common.examples("byheart view --html memory.html"))
+@click.option("--html", "path", required=True, metavar="FILE", help="The file to write; one that exists is left alone.")
+@group.json_option
+def view(path: str, as_object: bool) -> None:
+    """Write all of this project's memory as one page, to read offline or to hand over."""
+    opened = common.opened(upkeep=False)
+    around = common.surroundings()
+    door = gateway.Gateway(around.folder, around.environment, around.flags)
+    found = gateway.plain(
+        {
+            "here": opened.project.name,
+            "told": door.brief()["told"],
+            "records": door.records(most=100_000)["records"],
+            "documents": [gateway.plain(door.document(each["name"])) for each in door.documents() if each["bytes"]],
+            "skills": door.skills(),
+        }
+    )
+    with open(os.path.join(os.path.dirname(pages.__file__), "static", "app.css"), encoding="utf-8") as stream:
+        css = stream.read()
+    text = pages.rendered("whole.html", **found, css=css, made=time.strftime("%Y-%m-%d %H:%M"))
+    target = os.path.abspath(os.path.expanduser(path))
+    if os.path.basename(target) in ("", ".", ".."):
+        raise BadInput(f"{path!r} names no file")
+    opened.write_new(Place(os.path.dirname(target), os.path.basename(target)), text)
+    if as_object:
+        common.put({"written": target, "bytes": len(text.encode())})
+    else:
+        common.say(f"Written to {json.dumps(target)[1:-1]} ({len(text.encode()):,} bytes)")
