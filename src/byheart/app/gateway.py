@@ -50,7 +50,7 @@ class Gateway:
         self._opened: OpenMemory | None = None
         self._stamp: object = None
         self._sessions: Sessions | None = None
-        self._rows: tuple[str, list[Plain], Sequence[Finding]] | None = None
+        self._rows: tuple[str, list[Plain], list[Finding]] | None = None
 
     # Opening
 
@@ -174,14 +174,21 @@ class Gateway:
         """Records of the profile, the rules, the journal and the handbook: all in order, or those that fit a query."""
         if query.strip():
             found = self.opened.memory.recall(query, most=100)
-            rows, problems = [_row(hit) for hit in found.hits], found.problems
+            rows, problems = [_row(hit) for hit in found.hits], list(found.problems)
         else:
             rows, problems = self._every_row()
         counts = {name: sum(row["book"] == name for row in rows) for name in ("profile", "rules", "journal", "root")}
         rows = [row for row in rows if not book or row["book"] == book]
         return {"total": len(rows), "counts": counts, "start": start, "records": rows[start : start + most], "problems": [asdict(each) for each in problems]}  # fmt: skip
 
-    def _every_row(self) -> tuple[list[Plain], Sequence[Finding]]:
+    def experiences(self, query: str) -> list[Plain]:
+        """Experiences that fit a situation, or the newest; none where none are kept."""
+        if not self.opened.config.flag("journal.experience_store_enabled"):
+            return []
+        journal = self.opened.memory.journal()
+        return [asdict(each) for each in (journal.query_experiences(query) if query.strip() else journal.experiences())]
+
+    def _every_row(self) -> tuple[list[Plain], list[Finding]]:
         """Every record as a row, made anew where a file is another."""
         stamp = self.stamps()
         if self._rows is None or self._rows[0] != stamp:
@@ -189,7 +196,7 @@ class Gateway:
             listing = memory.list(notebooks=(PROFILE, RULES))
             own = self.learning.handbook()
             hits = [*listing.hits, *memory.journal().listing(), *handbook_lines.learnt(own.context, own.root)]
-            self._rows = (stamp, [_row(hit) for hit in hits], listing.problems)
+            self._rows = (stamp, [_row(hit) for hit in hits], list(listing.problems))
         return self._rows[1], self._rows[2]
 
     def findings(self) -> list[Plain]:
@@ -295,14 +302,14 @@ class Gateway:
 
     def reword(self, selector: str, text: str) -> Plain:
         """Put one record into other words."""
-        receipt = editing.reword(self.opened.memory.context, selector, text)
+        receipt = editing.reword(self.opened.memory.context, _handle(selector), text)
         self.opened.memory.caught_up()
         self._wrote()
         return asdict(receipt)
 
     def confirm(self, selector: str) -> Plain:
         """Say that one record is right."""
-        receipt = self.opened.memory.confirm(selector)
+        receipt = self.opened.memory.confirm(_handle(selector))
         self._wrote()
         return asdict(receipt)
 
@@ -453,6 +460,11 @@ def plain(value: object) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
     return str(value)
+
+
+def _handle(selector: str) -> str:
+    """What names a record in its notebook: the handle of an address, or what was given."""
+    return selector.rpartition("#")[2] if selector.startswith("memory://") else selector
 
 
 def _row(hit: Any) -> Plain:

@@ -37,18 +37,19 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
-_TEMPLATES.filters["seen"] = lambda text: visible(str(text)) if text is not None else ""
-_TEMPLATES.filters["day"] = lambda text: str(text)[:16].replace("T", " ")
-_TEMPLATES.filters["home"] = lambda text: str(text).replace(os.path.expanduser("~"), "~", 1)
-_TEMPLATES.filters["parts"] = lambda lines: _parts(lines)
-_TEMPLATES.filters["size"] = lambda count: f"{count / 1e6:,.1f} MB" if count > 1e5 else f"{count or 0:,} bytes"
 
 
-def _parts(lines: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Lines by their section, in the order in which they are told."""
+def _size(count: int | None) -> str:
+    return f"{(count or 0) / 1e6:,.1f} MB" if (count or 0) > 100_000 else f"{count or 0:,} bytes"
+
+
+def _parts(
+    rows: Sequence[dict[str, Any]], name_of: Callable[[dict[str, Any]], str]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Rows by a name of theirs, in the order in which they come."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in lines:
-        found.setdefault(line["section"], []).append(line)
+    for row in rows:
+        found.setdefault(name_of(row), []).append(row)
     return list(found.items())
 
 
@@ -57,6 +58,12 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+_TEMPLATES.filters["seen"] = lambda text: visible(str(text)) if text is not None else ""
+_TEMPLATES.filters["day"] = lambda text: str(text)[:16].replace("T", " ")
+_TEMPLATES.filters["home"] = lambda text: str(text).replace(os.path.expanduser("~"), "~", 1)
+_TEMPLATES.filters["parts"] = lambda lines: _parts(lines, lambda line: line["section"])
+_TEMPLATES.filters["by_table"] = lambda rows: _parts(rows, lambda row: row["key"].partition(".")[0])
+_TEMPLATES.filters["size"] = _size
 _TEMPLATES.globals |= {"count": count, "views": VIEWS, "version": __version__, "plots": plots}
 
 

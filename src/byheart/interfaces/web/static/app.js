@@ -163,7 +163,10 @@ document.addEventListener("input", (event) => {
   const field = event.target
   if (field.dataset.filter) {
     const wanted = field.value.toLowerCase()
-    for (const each of document.querySelectorAll(field.dataset.filter)) each.hidden = !each.textContent.toLowerCase().includes(wanted)
+    for (const each of document.querySelectorAll(field.dataset.filter)) {
+      each.hidden = !each.textContent.toLowerCase().includes(wanted)
+      if (wanted && !each.hidden) each.closest("details").open = true
+    }
   } else if (field.type === "search" && field.form?.matches("[data-live]")) {
     clearTimeout(typed)
     typed = setTimeout(async () => {
