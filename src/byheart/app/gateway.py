@@ -196,7 +196,8 @@ class Gateway:
             listing = memory.list(notebooks=(PROFILE, RULES))
             own = self.learning.handbook()
             hits = [*listing.hits, *memory.journal().listing(), *handbook_lines.learnt(own.context, own.root)]
-            self._rows = (stamp, [_row(hit) for hit in hits], list(listing.problems))
+            once = {hit.address: _row(hit) for hit in reversed(hits)}
+            self._rows = (stamp, list(reversed(once.values())), list(listing.problems))
         return self._rows[1], self._rows[2]
 
     def findings(self) -> list[Plain]:

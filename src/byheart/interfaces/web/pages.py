@@ -63,6 +63,7 @@ _TEMPLATES.filters["day"] = lambda text: str(text)[:16].replace("T", " ")
 _TEMPLATES.filters["home"] = lambda text: str(text).replace(os.path.expanduser("~"), "~", 1)
 _TEMPLATES.filters["parts"] = lambda lines: _parts(lines, lambda line: line["section"])
 _TEMPLATES.filters["by_table"] = lambda rows: _parts(rows, lambda row: row["key"].partition(".")[0])
+_TEMPLATES.filters["file"] = lambda path: str(path).rpartition("/")[2]
 _TEMPLATES.filters["size"] = _size
 _TEMPLATES.globals |= {"count": count, "views": VIEWS, "version": __version__, "plots": plots}
 
