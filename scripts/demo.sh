@@ -30,7 +30,7 @@ print(next((name for name in known if name), ""))' || true
 own=${BYHEART_HOME:-$HOME/.byheart}
 [ -e "$own" ] && had=yes || had=
 echo "Looking for the sessions that agents left on this machine (transcripts are only read; the first look takes a while) ..."
-if "$byheart" sessions -n 1 </dev/null >/dev/null 2>&1; then
+if [ "$("$byheart" sessions -n 1 --json </dev/null 2>/dev/null)" != "[]" ]; then
   where=$own
 else
   # The look itself has left an empty index behind.

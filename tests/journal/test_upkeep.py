@@ -178,7 +178,7 @@ def test_schedule_by_cron_adds_one_line_keeps_the_others_and_can_be_taken_back(
     path = f"{programs}:{os.environ['PATH']}"
     table = programs / "table"
     table.write_text("MAILTO=me\n5 4 * * * backup # mine", encoding="utf-8")
-    assert cli("schedule", "show", PATH=path).code == 1
+    assert cli("schedule", "show", PATH=path).code == 0
     for _ in range(2):
         assert cli("schedule", "install", "--cron", PATH=path).code == 0
     lines = table.read_text(encoding="utf-8").splitlines()
@@ -189,7 +189,7 @@ def test_schedule_by_cron_adds_one_line_keeps_the_others_and_can_be_taken_back(
     assert "journal upkeep" in cli("schedule", "show", PATH=path).out
     assert cli("schedule", "remove", PATH=path).code == 0
     assert table.read_text(encoding="utf-8") == "MAILTO=me\n5 4 * * * backup # mine\n"
-    assert cli("schedule", "remove", PATH=path).code == 1
+    assert cli("schedule", "remove", PATH=path).code == 0
 
 
 def test_schedule_by_systemd_writes_two_units_starts_the_timer_and_can_be_taken_back(
@@ -213,7 +213,7 @@ def test_unit_of_the_same_name_that_is_not_ours_is_left_alone(bench: Bench, cli:
     (units / "byheart-upkeep.service").write_text("[Unit]\n", encoding="utf-8")
     path = f"{programs}:{os.environ['PATH']}"
     assert cli("schedule", "install", "--systemd", PATH=path).code == 3
-    assert cli("schedule", "remove", PATH=path).code == 1
+    assert cli("schedule", "remove", PATH=path).code == 0
     assert (units / "byheart-upkeep.service").read_text(encoding="utf-8") == "[Unit]\n"
 
 
@@ -365,7 +365,7 @@ def test_clone_cannot_trim_a_journal_nor_have_secrets_handed_out(bench: Bench, s
 
 
 def test_journal_commands_print_json_and_their_exit_codes(bench: Bench, cli: Cli) -> None:
-    assert cli("journal", "list").code == 1
+    assert cli("journal", "list").code == 0
     saved = cli("journal", "append", "Chose", "Postgres", "--category", "decision", "--json")
     assert saved.code == 0
     assert isinstance(saved.json, dict)
@@ -378,7 +378,7 @@ def test_journal_commands_print_json_and_their_exit_codes(bench: Bench, cli: Cli
     assert cli("journal", "list", "--session", "s1", "-n", "5").out.count("\n") == 1
     assert cli("journal", "list", "--category", "decision").out.count("\n") == 1
     assert isinstance(cli("journal", "context", "--json").json, dict)
-    assert cli("journal", "context", "--shared").code == 1
+    assert cli("journal", "context", "--shared").code == 0
     assert cli("journal", "scan").code == 0
     assert cli("journal", "compact").code == 1
     assert isinstance(cli("journal", "compact", "--force", "--json").json, dict)

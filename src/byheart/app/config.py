@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from byheart.app.setting_rules import CRON, KEYS, ZONE
-from byheart.domain.errors import BadSetting, Unreadable
+from byheart.domain.errors import BadInput, BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.values import dataclass, field, fields
 from byheart.text.deferred import module
@@ -287,12 +287,13 @@ def _environment(environment: Mapping[str, str]) -> dict[str, Setting]:
 
 
 def understood(origin: str, key: str, text: str) -> Setting:
-    """A setting's value as somebody typed it. Raises BadSetting for a key or a value that is none, with the nearest keys."""
+    """A setting's value as somebody typed it. Raises BadInput for a key that is none, with the nearest, and BadSetting for such a value."""
     if key not in KEYS:
         import difflib
 
-        near = difflib.get_close_matches(key, KEYS, 3, 0.4) or [each for each in KEYS if key in each][:3]
-        raise BadSetting(origin, key, "is not a known setting", ", ".join(near) or "byheart settings --all lists them")
+        near = difflib.get_close_matches(key, KEYS, 3, 0.5) or [each for each in KEYS if key in each][:3]
+        hint = f"Did you mean {' or '.join(near)}?" if near else "byheart settings lists them."
+        raise BadInput(f"Unknown setting {key!r}. {hint}")
     return _parsed(origin, key, text)
 
 

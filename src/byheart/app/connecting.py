@@ -42,6 +42,19 @@ def names() -> tuple[str, ...]:
     return tuple(connectable())
 
 
+def agent_called(name: str) -> str:
+    """An agent's own name from what somebody types: the name itself, or a beginning that only one has. Raises BadInput with the nearest."""
+    known = names()
+    fitting = [each for each in known if each == name] or [each for each in known if name and each.startswith(name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    import difflib
+
+    near = fitting or difflib.get_close_matches(name, known, 3, 0.5)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Known agents: {', '.join(known)}"
+    raise BadInput(f"Unknown agent {name!r}. {hint}")
+
+
 def launcher() -> tuple[str, ...]:
     """The words that call this byheart from anywhere."""
     beside = os.path.join(os.path.dirname(sys.executable), "byheart")
@@ -61,7 +74,7 @@ def recipe(opened: OpenMemory, around: Surroundings, agent: str, project: str | 
     """How an agent is connected here."""
     known = connectable().get(agent)
     if known is None or known.recipe is None:
-        raise BadInput(f"{agent!r} is no agent that byheart knows; there are {', '.join(names())}")
+        raise BadInput(f"Unknown agent {agent!r}. Known agents: {', '.join(names())}")
     return known.recipe(_target(opened, around, project), extensions.text)
 
 

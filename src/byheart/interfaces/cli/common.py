@@ -220,7 +220,7 @@ def told(
         once(open_here, found.missing)
     if as_object:
         put(found)
-        return ended(found, "nothing fits")
+        return ended(found, "nothing fits", is_search=True)
     if found.hits and not found.is_sure:
         note("byheart: nothing surely fits; these come nearest")
     for hit in found.hits:
@@ -229,11 +229,11 @@ def told(
         if explain:
             factors = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
             say(f"          {hit.score:.2f}: {factors}")
-    return ended(found, "nothing fits")
+    return ended(found, "nothing fits", is_search=True)
 
 
-def ended(listing: Listing, empty: str) -> int:
-    """Exit code of a listing: 0 with results, 5 when files could not be read, 1 when there is nothing."""
+def ended(listing: Listing, empty: str, *, is_search: bool = False) -> int:
+    """Exit code of a listing: 0, 5 when files could not be read, 1 when a search found nothing."""
     if listing.hits:
         return 0
     broken = [
@@ -244,4 +244,4 @@ def ended(listing: Listing, empty: str) -> int:
     if broken:
         return 5
     note(f"byheart: {empty}")
-    return 1
+    return 1 if is_search else 0

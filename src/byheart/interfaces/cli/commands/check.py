@@ -185,6 +185,22 @@ def completion(shell: str) -> None:
     click.echo(source.source_template % source.source_vars())
 
 
+@click.command("help", epilog=common.examples("byheart help", "byheart help remember"))
+@click.argument("command", nargs=-1)
+@click.pass_context
+def help_(ctx: click.Context, command: tuple[str, ...]) -> None:
+    """Show all commands, or the help of one."""
+    found: click.Command = ctx.find_root().command
+    context = ctx.find_root()
+    for name in command:
+        if not isinstance(found, click.Group):
+            break
+        resolved, inner, _ = found.resolve_command(context, [name])
+        assert inner is not None
+        context, found = click.Context(inner, info_name=resolved, parent=context), inner
+    common.say(found.get_help(context))
+
+
 @click.command(epilog=common.examples("byheart version"))
 @group.json_option
 def version(as_object: bool) -> None:

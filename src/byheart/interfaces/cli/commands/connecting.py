@@ -95,9 +95,7 @@ def uninstall(
     known = connecting.installed(opened)
     if not agents and not every:
         raise BadInput("name an agent, or --all; byheart status shows which are connected")
-    for name in agents:
-        if name not in connecting.names():
-            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(connecting.names())}")
+    agents = tuple(map(connecting.agent_called, agents))
     scope = connecting.scope_of(_where(in_project, for_user, opened)) if in_project or for_user else None
     wanted = [(name, where) for name, where in known if (every or name in agents) and scope in (None, where)]
     if not wanted:
@@ -139,9 +137,7 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
 def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
     """Show for each agent whether it is here, what is connected, and whether that works."""
     opened, around = common.opened(upkeep=False), common.surroundings()
-    for name in agents:
-        if name not in connecting.names():
-            raise BadInput(f"{name!r} is no agent that byheart knows; there are {', '.join(connecting.names())}")
+    agents = tuple(map(connecting.agent_called, agents))
     found = connecting.statuses(opened, around, agents, live=not no_check)
     if as_object:
         common.put(found)
@@ -165,11 +161,11 @@ def _chosen(agents: tuple[str, ...], every: bool, opened: OpenMemory, around: Su
         found = connecting.here(opened, around)
         if not found:
             raise NothingFound(f"no agent was found on this machine; byheart knows {', '.join(connecting.names())}")
-        return list(dict.fromkeys([*found, *agents]))
+        return list(dict.fromkeys([*found, *map(connecting.agent_called, agents)]))
     if not agents:
         here = ", ".join(connecting.here(opened, around)) or "none"
         raise BadInput(f"name an agent, or --all; found here: {here}; known: {', '.join(connecting.names())}")
-    return list(dict.fromkeys(agents))
+    return list(dict.fromkeys(map(connecting.agent_called, agents)))
 
 
 def _where(in_project: bool, for_user: bool, opened: OpenMemory) -> str | None:

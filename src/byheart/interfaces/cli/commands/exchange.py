@@ -111,7 +111,7 @@ def _taken_over(opened: OpenMemory, names: tuple[str, ...], *, dry_run: bool, as
             common.note(f"  skipped: {visible(why)}")
     if not found:
         common.note("byheart: no agent on this machine remembered anything about this project or about you")
-        return 1
+        return 0
     opened.memory.caught_up()
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
@@ -56,6 +57,8 @@ def open_(port: int) -> None:
 
 
 def _started(port: int) -> tuple[server.Listening, str]:
+    # Commands do without, since they live for a moment; a server does not.
+    gc.enable()
     around = common.surroundings()
     try:
         listening = server.Listening(around.folder, port=port, environment=dict(around.environment))

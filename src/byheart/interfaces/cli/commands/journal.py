@@ -135,7 +135,7 @@ def list_(
             common.say(journal_line(hit))
     if not found:
         common.note("byheart: there are no such records; add one with: byheart journal append")
-        return 1
+        return 0
     return 0
 
 
@@ -164,7 +164,7 @@ def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool
         common.page(found.text)
     if not found.text and not found.notes:
         common.note("byheart: the journal has nothing to tell yet")
-    return 0 if found.text else 1
+    return 0
 
 
 @journal.command(epilog=common.examples("byheart journal scan"))
@@ -368,7 +368,7 @@ def remove(as_object: bool) -> int:
             common.say(line)
     if not done:
         common.note("byheart: nothing is scheduled")
-        return 1
+        return 0
     return 0
 
 
@@ -390,5 +390,5 @@ def show(as_object: bool) -> int:
             common.page(text)
     if not found:
         common.note("byheart: nothing is scheduled; byheart schedule install sets it up")
-        return 1
+        return 0
     return 0

@@ -232,7 +232,7 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
         others = 0 if every_one else len(every.every_inbox())
         more = f"; {others} in other projects: byheart inbox --all" if others else ""
         common.note(f"byheart: nothing waits for a decision here{more}")
-    return 0 if found else 1
+    return 0
 
 
 @inbox.command(epilog=common.examples("byheart inbox accept 1a2b3c4d"))
@@ -342,7 +342,7 @@ def list_jobs(every_one: bool, as_object: bool) -> int:
             common.say(line)
     if not found:
         common.note("byheart: nothing waits and nothing failed")
-    return 0 if found else 1
+    return 0
 
 
 @jobs.command("show", epilog=common.examples("byheart jobs show 0194f5a6"))

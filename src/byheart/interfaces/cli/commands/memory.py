@@ -54,7 +54,7 @@ def view(project: str | None, as_object: bool) -> int:
         )
     if found is None or not found.text:
         common.note("byheart: nothing was learnt of this project yet; byheart learn does it")
-    return 0 if found and found.text else 1
+    return 0
 
 
 @memory.command(

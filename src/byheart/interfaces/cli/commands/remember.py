@@ -19,9 +19,13 @@ from byheart.notebooks.forget import CANNOT_UNDO
 from byheart.text.deferred import module
 
 if TYPE_CHECKING:
-    from byheart.app import sessions
+    from byheart.app import config, config_file, sessions, setting_rules
+    from byheart.app.open import OpenMemory
 else:
+    config = module("byheart.app.config")
+    config_file = module("byheart.app.config_file")
     sessions = module("byheart.app.sessions")
+    setting_rules = module("byheart.app.setting_rules")
 
 _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred": Signal.INFERRED}
 
@@ -220,16 +224,27 @@ def confirm(selector: str, scope: str | None, as_object: bool) -> None:
 
 
 @click.command(
-    epilog=common.examples("byheart settings", "byheart settings enabled off", "byheart settings announce_writes on")
+    epilog=common.examples(
+        "byheart settings",
+        "byheart settings enabled off",
+        "byheart settings brief.tokens 3000",
+        "byheart settings brief.tokens --unset",
+    )
 )
-@click.argument("name", required=False, type=click.Choice(["enabled", "announce_writes"]))
-@click.argument("state", required=False, type=click.Choice(["on", "off"]))
+@click.argument("name", required=False)
+@click.argument("state", required=False, metavar="[VALUE]")
+@click.option("--unset", is_flag=True, help="Take it out of your config.toml, so that the default holds.")
 @group.scope_option
 @group.json_option
-def settings(name: str | None, state: str | None, scope: str | None, as_object: bool) -> None:
-    """Show the notebook's switches and the configuration, or turn a switch on or off."""
+def settings(name: str | None, state: str | None, unset: bool, scope: str | None, as_object: bool) -> None:
+    """Show settings, or change one: `enabled` and `announce_writes` for this project, any other in your config.toml."""
     opened = common.opened(writes=True)
     where = common.scope_of(scope) or Scope.LOCAL
+    if name and name not in _SWITCHES:
+        _setting(opened, name, state, unset, as_object)
+        return
+    if state and state not in ("on", "off"):
+        raise BadInput(f"{name} is on or off, not {state!r}")
     if name and state:
         receipt = opened.memory.switch(name, on=state == "on", scope=where)
         if as_object:
@@ -249,13 +264,40 @@ def settings(name: str | None, state: str | None, scope: str | None, as_object: 
     if name:
         common.say("on" if getattr(switches, name) else "off")
         return
-    common.say(common.heading(f"Notebook ({where.value})", opened))
+    common.say(common.heading(f"This project's memory ({where.value})", opened))
     common.say(f"  enabled          {'on' if switches.enabled else 'off'}")
     common.say(f"  announce_writes  {'on' if switches.announce_writes else 'off'}")
-    common.say(common.heading("Configuration", opened))
-    for key, value in opened.config.values.items():
-        shown = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
-        common.say(f"  {key:<24} {shown:<10} {opened.config.origins[key]}")
+    common.say(common.heading("Settings (changed ones first)", opened))
+    origins = opened.config.origins
+    for key in sorted(opened.config.values, key=lambda key: origins[key] == "default"):
+        common.say(f"  {key:<42} {_shown(opened.config.values[key]):<10} {origins[key]}")
+    common.note("byheart settings KEY says what one is for; byheart settings KEY VALUE changes it")
+
+
+def _setting(opened: OpenMemory, key: str, value: str | None, unset: bool, as_object: bool) -> None:
+    """Show or change one setting of the user's configuration."""
+    if unset:
+        config_file.unset(opened, key)
+    elif value is not None:
+        config_file.put(opened, key, value)
+    elif key not in opened.config.values:
+        config.understood("settings", key, "")
+    opened = common.opened(writes=True)
+    rule, told = setting_rules.KEYS[key], opened.config
+    if as_object:
+        common.put({"key": key, "value": told.values[key], "origin": told.origins[key], "allowed": rule.allowed(), "meaning": config.meanings().get(key, "")})  # fmt: skip
+        return
+    common.say(f"{key} = {_shown(told.values[key])}  (set by: {told.origins[key]})")
+    if value is None and not unset:
+        common.say(config.meanings().get(key, ""))
+        common.say(f"Allowed: {rule.allowed()}")
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+
+
+_SWITCHES = ("enabled", "announce_writes")
 
 
 @click.command(epilog=common.examples("byheart undo", "byheart undo 3f9a01c2"))

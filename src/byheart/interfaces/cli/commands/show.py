@@ -114,7 +114,7 @@ def show(selector: str | None, scope: str | None, as_object: bool) -> int:
         return 5
     if not there:
         common.note("byheart: there are no memory files yet; add a memory with: byheart remember")
-        return 1
+        return 0
     return 0
 
 
@@ -146,7 +146,7 @@ def profile(explain: bool, scope: str | None, as_object: bool) -> int:
     if any(each.rule == "unreadable" for each in view.problems):
         return 5
     common.note("byheart: the profile is empty; add to it with: byheart remember --key writing.tone concise")
-    return 1
+    return 0
 
 
 @click.command(epilog=common.examples("byheart rules", "byheart rules --global"))
@@ -203,7 +203,7 @@ def log(limit: int, scope: str | None, as_object: bool) -> int:
             common.say(line)
     if not entries:
         common.note("byheart: nothing has changed yet")
-        return 1
+        return 0
     return 0
 
 
@@ -241,7 +241,7 @@ def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: 
         _show(found)
     if not found:
         common.note("byheart: nothing fits" if query else "byheart: there are none yet; gather them with --gather")
-    return 0 if found else 1
+    return 0 if found or not query else 1
 
 
 def _gather(scope: str | None, as_object: bool) -> int:
@@ -329,12 +329,12 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
     for note in found.notes if found else ():
         common.note(f"byheart: {visible(note)}")
     if found is not None and not found.told:
-        return 1
+        return 0
     if found is None:
         common.note(
             "byheart: there is nothing to tell a session here yet; byheart learn or byheart remember changes that"
         )
-        return 1
+        return 0
     return 0
 
 

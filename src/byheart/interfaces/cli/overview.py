@@ -1,0 +1,47 @@
+"""What `byheart` says by itself: where memory stands in this project, and what to do next. It reads few files, and no database."""
+
+from __future__ import annotations
+
+import os
+
+from byheart.interfaces.cli import common
+from byheart.storage import cards
+
+
+def shown() -> int:
+    """Say it; the exit code."""
+    around = common.surroundings()
+    home, folder = around.home, cards.folder_of(around.folder)
+    name = os.path.basename(folder)
+    if not os.path.isdir(home):
+        common.say("byheart is not set up yet.")
+        common.say("Start with: byheart init")
+        common.say("All commands: byheart help")
+        return 0
+    card = cards.read(home, folder)
+    if card is None:
+        common.say(f"No brief was prepared for {name} yet.")
+        common.say("Learn from your sessions: byheart learn")
+        common.say("Connect your agents:      byheart init")
+    elif card["off"]:
+        common.say(f"Memory is off in {name}: {card['off']}")
+    else:
+        lines = [line for section in card["sections"] for line in section["lines"]]
+        tokens = sum(line[2] for line in lines)
+        common.say(
+            f"{name}: {len(lines)} {'line' if len(lines) == 1 else 'lines'} for the next session, {tokens:,} tokens"
+        )
+        waiting = _lines(os.path.join(home, "projects", card["project"], ".byheart", "inbox.ndjson"))
+        told = [each for each in cards.every_sent(home) if each.get("project") == card["project"]]
+        if told:
+            common.say(f"Last told: {told[0].get('client')}, {str(told[0].get('at', ''))[:16].replace('T', ' ')}")
+        if waiting:
+            common.say(f"Inbox: {waiting} {'item' if waiting == 1 else 'items'} to decide: byheart inbox")
+        common.say("")
+        common.say("See the brief: byheart brief · in your browser: byheart open · ask: byheart recall WORDS")
+    common.say("All commands: byheart help")
+    return 0
+
+
+def _lines(path: str) -> int:
+    return cards.read_bytes(path, 4_000_000).count(b"\n")

@@ -1,0 +1,116 @@
+"""The first things that people type: the bare command, help, a version, typos, names by halves, settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byheart.interfaces.cli import group
+from byheart.testing import Bench
+from tests.conftest import Cli
+
+
+def test_bare_command_says_where_memory_stands_and_what_to_do_next(bench: Bench, cli: Cli) -> None:
+    fresh = cli()
+    assert fresh.code == 0 and "byheart init" in fresh.out
+    cli("remember", "I prefer pnpm")
+    cli("brief", "--prepare")
+    told = cli()
+    assert told.code == 0 and "1 line for the next session" in told.out and "byheart brief" in told.out
+
+
+@pytest.mark.parametrize("words", [["--version"], ["version"]])
+def test_version(cli: Cli, words: list[str]) -> None:
+    assert cli(*words).out.startswith("byheart 0.")
+
+
+@pytest.mark.parametrize("words", [["help"], ["--help"], ["-h"]])
+def test_help_is_grouped_and_no_line_of_it_is_cut_at_80_columns(cli: Cli, words: list[str]) -> None:
+    done = cli(*words, COLUMNS="80")
+    assert done.code == 0
+    assert all(f"{title}:" in done.out for title in group.SECTIONS)
+    assert "..." not in done.out.partition("Start here")[2]
+    assert max(map(len, done.out.splitlines())) <= 80
+    shown = {line.split()[0] for line in done.out.splitlines() if line.startswith("  ") and line.strip()}
+    assert set(group.COMMANDS) - {"work"} <= shown
+
+
+def test_every_command_has_its_line() -> None:
+    assert set(group.COMMANDS) - {"work"} == set(group.LINES)
+    assert all(len(line) <= 60 and line[0].isupper() and not line.endswith(".") for line in group.LINES.values())
+
+
+def test_help_of_one_command(cli: Cli) -> None:
+    assert "remember" in cli("help", "remember").out.partition("\n")[0]
+    assert "accept" in cli("help", "inbox", "accept").out
+    assert cli("help", "nonsense").code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("recal", "recall"),
+        ("rember", "remember"),
+        ("search", "recall"),
+        ("setup", "init"),
+        ("ui", "open"),
+        ("delete", "forget"),
+    ],
+)
+def test_mistyped_command_is_answered_with_the_nearest(cli: Cli, typed: str, meant: str) -> None:
+    done = cli(typed, "x")
+    assert done.code == 2 and f"Did you mean {meant}?" in done.err
+
+
+def test_agent_is_known_by_the_beginning_of_its_name_and_a_typo_by_the_nearest(bench: Bench, cli: Cli) -> None:
+    done = cli("install", "claude", "--dry-run")
+    assert done.code == 0 and "claude-code" in done.out
+    wrong = cli("install", "cladue-code")
+    assert wrong.code == 2 and "Did you mean claude-code" in wrong.err
+    assert cli("status", "nobody-at-all").code == 2
+
+
+def test_a_setting_is_shown_changed_checked_and_put_back(bench: Bench, cli: Cli) -> None:
+    shown = cli("settings", "brief.tokens")
+    assert "brief.tokens = 5000" in shown.out and "Allowed:" in shown.out and "default" in shown.out
+    assert cli("settings", "brief.tokens", "3000").code == 0
+    place = Path(bench.home, "config.toml")
+    assert "tokens = 3000" in place.read_text()
+    place.write_text(place.read_text() + "# a remark of mine\n")
+    assert cli("settings", "moments.rules", "ask").code == 0
+    assert "# a remark of mine" in place.read_text() and 'rules = "ask"' in place.read_text()
+    assert cli("settings", "brief.tokens", "--unset").code == 0
+    assert "3000" not in place.read_text() and "# a remark of mine" in place.read_text()
+    assert cli("settings", "brief.tokens", "many").code == 2
+    wrong = cli("settings", "brief.token", "5")
+    assert wrong.code == 2 and "Did you mean brief.tokens" in wrong.err
+    assert cli("settings", "enabled", "perhaps").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["inbox"],
+        ["jobs"],
+        ["log"],
+        ["profile"],
+        ["rules"],
+        ["list"],
+        ["journal", "list"],
+        ["sessions"],
+        ["sessions", "stats"],
+        ["show"],
+        ["review"],
+        ["schedule", "show"],
+    ],
+)
+def test_an_empty_listing_is_no_failure(cli: Cli, words: list[str]) -> None:
+    done = cli(*words)
+    assert done.code == 0, done.err
+    assert done.err or done.out, "it says that there is nothing"
+
+
+def test_a_search_that_finds_nothing_says_so_by_its_exit_code(cli: Cli) -> None:
+    assert cli("recall", "zirconium").code == 1
+    assert cli("sessions", "search", "zirconium").code == 1
