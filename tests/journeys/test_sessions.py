@@ -108,7 +108,7 @@ def test_a_session_is_shown_with_its_turn_numbers(cli: Cli, worked: Bench) -> No
         (("list", "--since", "soon"), 2, "--since: 'soon' is no time"),
         (("list", "--until", "99d99"), 2, "is no time"),
         (("search",), 2, "Missing argument"),
-        (("search", "quantum"), 1, "nothing fits"),
+        (("search", "quantum"), 1, "No match."),
         (("stats", "--svg", "/nowhere/x.svg"), 2, "/nowhere is not a folder"),
         (("nonsense",), 2, "No such command"),
     ],

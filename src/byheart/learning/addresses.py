@@ -157,7 +157,7 @@ def read_handbook_file(own_handbook: HandbookFiles, address: str) -> str:
     if ".." in names:
         raise BadInput(f"{address!r} goes up a folder (..), which memory addresses cannot")
     if "\x00" in path or any(name.startswith(".") for name in names) or re.match(r"[A-Za-z]:", path):
-        raise BadInput(f"{address!r} names no file of memory")
+        raise BadInput(f"{address!r} is not a file name of memory")
     if path.startswith(("/", "\\")):
         raise BadInput(f"{address!r} is an absolute path, which memory addresses cannot be")
     return _text(own_handbook, "/".join(names) or SUMMARY, address)

@@ -406,7 +406,7 @@ class Learning:
         return self._changed(name, self._queue.retry)
 
     def drop(self, name: str) -> JobView:
-        """Let go of a job until its session changes."""
+        """Drop a job until its session changes."""
         return self._changed(name, self._queue.drop)
 
     def _changed(self, name: str, change: Callable[[str, str], bool]) -> JobView:

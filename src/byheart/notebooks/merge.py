@@ -54,7 +54,7 @@ def _united(old: Placed, incoming: Record) -> Decision:
     """The same record from two notebooks: the stronger confidence, nothing added up."""
     current, arriving = old.record.confidence or Confidence.LOW, incoming.confidence or Confidence.LOW
     if arriving.rank <= current.rank:
-        return Decision(changes=(), action="unchanged", record=old.record, notes=("it was known already",))
+        return Decision(changes=(), action="unchanged", record=old.record, notes=("it was already known",))
     tags = tuple(tag for tag in old.record.tags if tag != NEEDS_CONFIRMATION)
     after = replace(old.record, confidence=arriving, tags=tags)
     return Decision(changes=(Replace(old=old, new=after),), action="reinforced", record=after)
@@ -75,7 +75,7 @@ def _reinforced(old: Placed, incoming: Record, signal: Signal) -> Decision:
         # The user may be correcting no more than a capital letter.
         after = replace(after, value=incoming.value, text=incoming.text)
     if after == before:
-        return Decision(changes=(), action="unchanged", record=before, notes=("it was known already",))
+        return Decision(changes=(), action="unchanged", record=before, notes=("it was already known",))
     return Decision(changes=(Replace(old=old, new=after),), action="reinforced", record=after)
 
 
@@ -107,7 +107,7 @@ def into_rules(document: Document, incoming: Record, key: str, *, copied: bool =
         if NEEDS_CONFIRMATION not in incoming.tags:
             after = replace(after, tags=tuple(tag for tag in after.tags if tag != NEEDS_CONFIRMATION))
         if after == same.record:
-            return Decision(changes=(), action="unchanged", record=after, notes=("it was known already",))
+            return Decision(changes=(), action="unchanged", record=after, notes=("it was already known",))
         return Decision(changes=(Replace(old=same, new=after),), action="reinforced", record=after, notes=tuple(notes))
     changes: list[Change] = []
     notes = []

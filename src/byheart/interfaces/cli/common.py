@@ -220,16 +220,16 @@ def told(
         once(open_here, found.missing)
     if as_object:
         put(found)
-        return ended(found, "nothing fits", is_search=True)
+        return ended(found, "No match.", is_search=True)
     if found.hits and not found.is_sure:
-        note("byheart: nothing surely fits; these come nearest")
+        note("No confident match. Closest results:")
     for hit in found.hits:
         say(hit_line(hit))
         say(f"          {hit.path}:{hit.line}")
         if explain:
             factors = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
             say(f"          {hit.score:.2f}: {factors}")
-    return ended(found, "nothing fits", is_search=True)
+    return ended(found, "No match.", is_search=True)
 
 
 def ended(listing: Listing, empty: str, *, is_search: bool = False) -> int:

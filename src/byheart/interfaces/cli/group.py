@@ -36,7 +36,7 @@ LINES = {
     "init": "Set up: find agents and sessions, connect, learn",
     "status": "Check which agents are connected and working",
     "open": "Open memory in your browser",
-    "help": "Show this, or the help of a command",
+    "help": "Show this, or help for a command",
     "recall": "Search memory",
     "how": "How a command is run in this project",
     "fix": "What fixed an error before",
@@ -48,13 +48,13 @@ LINES = {
     "rules": "Show the rules told first",
     "list": "List memories",
     "show": "Print the memory files",
-    "gain": "Show what memory would have spared",
+    "gain": "Show what memory would have prevented",
     "experiences": "Related past experiences",
     "view": "Write all memory as one HTML page",
     "remember": "Save a preference, rule, fact or lesson",
     "confirm": "Mark a memory as right",
     "forget": "Delete a memory for good",
-    "undo": "Take back the last change",
+    "undo": "Undo the last change",
     "journal": "Append to and read the journal",
     "inbox": "Decide on uncertain items",
     "review": "Messages agents are asked to judge",
@@ -163,7 +163,7 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.Abort:
-        common.note("byheart: stopped; nothing was changed")
+        common.note("Stopped. Nothing was changed.")
         return 130
     except click.ClickException as error:
         error.show()
@@ -180,7 +180,7 @@ def json_option(command: Command) -> Command:
 
 def scope_option(command: Command) -> Command:
     """--local or --global; without either the command chooses."""
-    command = click.option("--global", "scope", flag_value="global", help="Only the memory of all projects.")(command)
+    command = click.option("--global", "scope", flag_value="global", help="Only global memory.")(command)
     return click.option("--local", "scope", flag_value="local", default=None, help="Only this project's memory.")(
         command
     )

@@ -68,7 +68,7 @@ OPERATIONS = (
     Operation(method="GET", path="/inbox", summary="What waits for a yes.", do=lambda g, _: g.inbox()),
     Operation(method="POST", path="/inbox/{id}", summary="Accept an item, in other words where some are given, or reject it.", body={"how": {**_TEXT, "enum": ["accept", "reject"]}, "text": _TEXT}, required=("how",), do=lambda g, a: g.decide(a["id"], a["how"], a.get("text") or None)),
     Operation(method="GET", path="/log", summary="What changed, the newest first.", do=lambda g, _: g.log()),
-    Operation(method="POST", path="/undo", summary="Take back the last change, or the one that is named.", body={"id": _TEXT}, do=lambda g, a: g.undo(a.get("id") or None)),
+    Operation(method="POST", path="/undo", summary="Undo the last change, or the one that is named.", body={"id": _TEXT}, do=lambda g, a: g.undo(a.get("id") or None)),
     Operation(method="GET", path="/findings", summary="What is wrong with memory.", do=lambda g, _: g.findings()),
     Operation(method="GET", path="/gain", summary="What memory would have spared, and did.", do=lambda g, _: g.gained()),
     Operation(method="GET", path="/jobs", summary="The work of learning.", do=lambda g, _: g.jobs()),

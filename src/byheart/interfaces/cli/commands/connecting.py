@@ -33,12 +33,10 @@ else:
     mcp_http = module("byheart.interfaces.mcp.http")
     stdio = module("byheart.interfaces.mcp.stdio")
 
-_project = click.option("--project", "in_project", is_flag=True, help="In this project's own files, for it alone.")
-_user = click.option(
-    "--user", "for_user", is_flag=True, help="In your own files, for all projects. This is the default."
-)
+_project = click.option("--project", "in_project", is_flag=True, help="Write to this project's files instead of yours.")
+_user = click.option("--user", "for_user", is_flag=True, help="Write to your own files, for all projects (default).")
 _dry = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
-_all = click.option("--all", "every", is_flag=True, help="Every agent that is on this machine.")
+_all = click.option("--all", "every", is_flag=True, help="Every agent found on this machine.")
 
 
 @click.command(
@@ -51,7 +49,7 @@ _all = click.option("--all", "every", is_flag=True, help="Every agent that is on
 @_project
 @_user
 @_dry
-@click.option("--no-trust", is_flag=True, help="Codex: leave it to you to trust the hooks.")
+@click.option("--no-trust", is_flag=True, help="Codex: do not trust the hooks; you approve them in Codex.")
 @group.json_option
 def install(
     agents: tuple[str, ...],
@@ -62,9 +60,9 @@ def install(
     no_trust: bool,
     as_object: bool,
 ) -> int:
-    """Connect agents to memory: hooks that brief each session and learn from it, and tools to remember and recall.
+    """Connect agents: install hooks that brief each session and learn from it, and memory tools.
 
-    What is in an agent's files stays as it is, comments and all; a copy of each is kept beside it, and byheart uninstall brings it back.
+    Existing content, comments included, is kept. A backup is made of each file; byheart uninstall restores it exactly.
     """
     opened, around = common.opened(upkeep=False), common.surroundings()
     chosen = _chosen(agents, every, opened, around)
@@ -74,8 +72,8 @@ def install(
         done = [connecting.install(opened, around, name, project, dry=dry_run, trust=not no_trust) for name in chosen]
     except KeyboardInterrupt:
         fresh = [name for name, scope in connecting.installed(opened) if (name, scope) not in before]
-        undo = f"connected so far: {', '.join(fresh)}; byheart uninstall {' '.join(fresh)} takes that back"
-        common.note(f"byheart: stopped; {undo if fresh else 'nothing was connected'}")
+        undo = f"Connected so far: {', '.join(fresh)}; byheart uninstall {' '.join(fresh)} disconnects them"
+        common.note(f"Stopped. {undo if fresh else 'No agent was connected.'}")
         raise
     return _ended(done, as_object, dry_run=dry_run, verb="connected")
 
@@ -90,16 +88,16 @@ def install(
 def uninstall(
     agents: tuple[str, ...], every: bool, in_project: bool, for_user: bool, dry_run: bool, as_object: bool
 ) -> int:
-    """Disconnect agents: what byheart put into their files goes, and the files are as they were before."""
+    """Disconnect agents and restore their settings files."""
     opened = common.opened(upkeep=False)
     known = connecting.installed(opened)
     if not agents and not every:
-        raise BadInput("name an agent, or --all; byheart status shows which are connected")
+        raise BadInput("Name an agent or use --all. See which are connected with: byheart status")
     agents = tuple(map(connecting.agent_called, agents))
     scope = connecting.scope_of(_where(in_project, for_user, opened)) if in_project or for_user else None
     wanted = [(name, where) for name, where in known if (every or name in agents) and scope in (None, where)]
     if not wanted:
-        raise NothingFound("nothing of that is connected; byheart status shows what is")
+        raise NothingFound("Not connected. See which agents are with: byheart status")
     done = [connecting.uninstall(opened, name, where, dry=dry_run) for name, where in wanted]
     return _ended(done, as_object, dry_run=dry_run, verb="disconnected")
 
@@ -109,15 +107,16 @@ def uninstall(
 @click.argument("folder")
 @group.json_option
 def plugin(agent: str, folder: str, as_object: bool) -> None:
-    """Write an agent's plugin, with its marketplace file, into a new folder: for those who would rather add a plugin than have
-    byheart install change settings. Claude Code and Codex read plugins."""
+    """Write a plugin for Claude Code or Codex to a new folder, with its marketplace file.
+
+    Use it if you would rather add a plugin than let byheart install edit settings."""
     import os
 
     opened, around = common.opened(upkeep=False), common.surroundings()
     files, how = connecting.plugin(opened, around, agent)
     top = os.path.realpath(os.path.join(common.folder(), os.path.expanduser(folder)))
     if os.path.exists(top) and (not os.path.isdir(top) or os.listdir(top)):
-        raise BadInput(f"{top} is there already; name a new folder")
+        raise BadInput(f"{top} already exists; name a new folder")
     os.makedirs(top, mode=0o755, exist_ok=True)
     for path, text in files.items():
         opened.files.write(documents.Place(top, path), text, "")
@@ -132,10 +131,10 @@ def plugin(agent: str, folder: str, as_object: bool) -> None:
 
 @click.command(epilog=common.examples("byheart status", "byheart status codex --json"))
 @click.argument("agents", nargs=-1, metavar="[AGENT…]")
-@click.option("--no-check", is_flag=True, help="Only look at files; call nothing.")
+@click.option("--no-check", is_flag=True, help="Only check files; run no hook or server.")
 @group.json_option
 def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
-    """Show for each agent whether it is here, what is connected, and whether that works."""
+    """Check which agents are installed and connected, and whether the connection works."""
     opened, around = common.opened(upkeep=False), common.surroundings()
     agents = tuple(map(connecting.agent_called, agents))
     found = connecting.statuses(opened, around, agents, live=not no_check)
@@ -160,17 +159,17 @@ def _chosen(agents: tuple[str, ...], every: bool, opened: OpenMemory, around: Su
     if every:
         found = connecting.here(opened, around)
         if not found:
-            raise NothingFound(f"no agent was found on this machine; byheart knows {', '.join(connecting.names())}")
+            raise NothingFound(f"No agent found on this machine. Supported: {', '.join(connecting.names())}")
         return list(dict.fromkeys([*found, *map(connecting.agent_called, agents)]))
     if not agents:
         here = ", ".join(connecting.here(opened, around)) or "none"
-        raise BadInput(f"name an agent, or --all; found here: {here}; known: {', '.join(connecting.names())}")
+        raise BadInput(f"Name an agent or use --all. Found here: {here}. Supported: {', '.join(connecting.names())}")
     return list(dict.fromkeys(map(connecting.agent_called, agents)))
 
 
 def _where(in_project: bool, for_user: bool, opened: OpenMemory) -> str | None:
     if in_project and for_user:
-        raise BadInput("--project and --user exclude each other")
+        raise BadInput("Use either --project or --user, not both")
     return opened.project.folder if in_project else None
 
 
@@ -225,14 +224,20 @@ TOKEN = "mcp-token"
 
 
 @click.command(epilog=common.examples("byheart mcp", "byheart mcp --http --port 8787", "byheart mcp -C ~/shop"))
-@click.option("--http", is_flag=True, help="Serve over HTTP on loopback instead of standard streams.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8787, show_default=True, help="With --http; 0 is any.")
-@click.option("--no-token", is_flag=True, help="With --http: answer everybody on this machine.")
-@click.option("-C", "folder", metavar="FOLDER", help="The project's folder, where the client names none.")
+@click.option("--http", is_flag=True, help="Serve over HTTP on loopback instead of stdio.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8787,
+    show_default=True,
+    help="Port for --http (0: any free port).",
+)
+@click.option("--no-token", is_flag=True, help="With --http: accept any client on this machine.")
+@click.option("-C", "folder", metavar="FOLDER", help="Project folder to use if the client names none.")
 def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
-    """Serve memory to an agent, as tools, resources and prompts.
+    """Serve memory to an agent over MCP: tools, resources and prompts.
 
-    byheart install puts this into agents' settings. Over HTTP, a client needs the token in state/mcp-token in byheart's folder,
+    byheart install adds this to your agents' settings. Over HTTP, clients send the token from ~/.byheart/state/mcp-token
     as Authorization: Bearer TOKEN.
     """
     if folder is not None:
@@ -244,10 +249,10 @@ def mcp(http: bool, port: int, no_token: bool, folder: str | None) -> int:
     try:
         server = mcp_http.Server("127.0.0.1", port, os.path.realpath(around.folder), token)
     except OSError as error:
-        raise Environment(f"port {port} cannot be had: {error.strerror}; name another with --port") from None
-    common.note(f"byheart: serving http://127.0.0.1:{server.server_port}{mcp_http.PATH} for {around.folder}")
+        raise Environment(f"port {port} is not available ({error.strerror}). Choose another with --port") from None
+    common.note(f"Serving http://127.0.0.1:{server.server_port}{mcp_http.PATH} for {around.folder}")
     if token:
-        common.note(f"byheart: the token is in {os.path.join(around.home, 'state', TOKEN)}")
+        common.note(f"Token: {os.path.join(around.home, 'state', TOKEN)}")
     try:
         server.serve_forever()
     except KeyboardInterrupt:

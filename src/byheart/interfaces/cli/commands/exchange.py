@@ -32,14 +32,12 @@ _TARGETS = ("json", *common.NOTEBOOKS)
     ),
 )
 @click.argument("file", required=False)
-@click.option(
-    "--agents", "agents", is_flag=True, help="Instead of a file: what agents on this machine remembered themselves."
-)
-@click.option("--agent", "names", multiple=True, metavar="NAME", help="What this agent remembered itself.")
-@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
-@click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="The notebook to write to.")
-@click.option("--dry-run", is_flag=True, help="Say what would be skipped; store nothing.")
-@click.option("--include-forgotten", is_flag=True, help="Also store what was forgotten here.")
+@click.option("--agents", "agents", is_flag=True, help="Import what agents on this machine remembered themselves.")
+@click.option("--agent", "names", multiple=True, metavar="NAME", help="Only from this agent.")
+@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format (default: detected).")
+@click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="Where to store them.")
+@click.option("--dry-run", is_flag=True, help="Show what would be skipped; store nothing.")
+@click.option("--include-forgotten", is_flag=True, help="Also store memories that were forgotten here.")
 @group.scope_option
 @group.json_option
 def import_(
@@ -53,19 +51,18 @@ def import_(
     scope: str | None,
     as_object: bool,
 ) -> int:
-    """Store the memories of another file: memories.md, any generation of memories.ndjson, a journal, sentences, or an
-    export; or what agents remembered themselves.
+    """Import memories from a file (memories.md, memories.ndjson, a journal, plain sentences, an export) or from agents.
 
-    With --agents: Claude Code's auto memory, Codex's and oh-my-pi's memories, Qwen's, OpenClaw's, Hermes', Goose's and Gemini's, of
-    this project and of all projects, as journal records. Doing it again changes nothing.
+    --agents imports the memory files of Claude Code, Codex, oh-my-pi, Qwen Code, OpenClaw, Hermes, Goose and Gemini CLI,
+    for this project and for all projects, as journal records. Importing again changes nothing.
     """
     opened = common.opened(writes=True)
     if agents or names:
         if file:
-            raise BadInput("name a file, or agents, not both")
+            raise BadInput("Name a file or an agent, not both")
         return _taken_over(opened, names, dry_run=dry_run, as_object=as_object)
     if file is None:
-        raise BadInput("name a file, or --agents for what agents remembered themselves")
+        raise BadInput("Name a file, or use --agents")
     done = opened.memory.import_(
         place_of(file, common.folder()),
         fmt=fmt,
@@ -98,19 +95,19 @@ def _taken_over(opened: OpenMemory, names: tuple[str, ...], *, dry_run: bool, as
     known = own_memories.names()
     for name in names:
         if name not in known:
-            raise BadInput(f"{name!r} keeps no memory that byheart reads; there are {', '.join(known)}")
+            raise BadInput(f"{name!r} has no memory that byheart can import. Supported: {', '.join(known)}")
     found = own_memories.take_over(opened.memory.context, home, dict(around.environment), names, dry_run=dry_run)
     if as_object:
         common.put(found)
     for each in found if not as_object else ():
-        done = f"{each.entries} entries" if dry_run else f"{each.stored} stored, {each.known} known already"
+        done = f"{each.entries} entries" if dry_run else f"{each.stored} stored, {each.known} already known"
         common.say(
             f"{each.agent} ({each.scope}): {done}, from {len(each.files)} file{'s' if len(each.files) != 1 else ''}"
         )
         for why in each.skipped[:5]:
             common.note(f"  skipped: {visible(why)}")
     if not found:
-        common.note("byheart: no agent on this machine remembered anything about this project or about you")
+        common.note("No agent on this machine remembered anything about this project or you.")
         return 0
     opened.memory.caught_up()
     return 0
@@ -120,14 +117,14 @@ def _taken_over(opened: OpenMemory, names: tuple[str, ...], *, dry_run: bool, as
     epilog=common.examples("byheart export > memories.json", "byheart export --format rules --out rules.ndjson")
 )
 @click.option(
-    "--format", "target", type=click.Choice(_TARGETS), default="json", show_default=True, help="How to spell it."
+    "--format", "target", type=click.Choice(_TARGETS), default="json", show_default=True, help="Output format."
 )
-@click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
-@click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
+@click.option("--out", help="Write to a new file instead of stdout.")
+@click.option("--allow-secret", is_flag=True, help="Include journal records labelled secret.")
 @group.scope_option
 @group.json_option
 def export(target: str, out: str | None, allow_secret: bool, scope: str | None, as_object: bool) -> None:
-    """Print all memories as one text, and on stderr what the format cannot keep."""
+    """Export all memories. Fields that the format cannot store are listed on stderr."""
     opened = common.opened()
     done = opened.memory.export(_target(target), scopes=common.scopes_of(scope), allow_secret=allow_secret)
     _deliver(opened, done, out, as_object)
@@ -137,13 +134,13 @@ def export(target: str, out: str | None, allow_secret: bool, scope: str | None, 
     epilog=common.examples("byheart convert memories.ndjson --to profile", "byheart convert memories.md --to json")
 )
 @click.argument("file")
-@click.option("--to", "target", type=click.Choice(_TARGETS), required=True, help="The format to spell it in.")
-@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format; found out when not given.")
-@click.option("--out", help="Write to this file, which must not exist, instead of standard output.")
-@click.option("--allow-secret", is_flag=True, help="Also journal records labelled secret.")
+@click.option("--to", "target", type=click.Choice(_TARGETS), required=True, help="Output format.")
+@click.option("--from", "fmt", type=click.Choice(FORMATS), help="The file's format (default: detected).")
+@click.option("--out", help="Write to a new file instead of stdout.")
+@click.option("--allow-secret", is_flag=True, help="Include journal records labelled secret.")
 @group.json_option
 def convert(file: str, target: str, fmt: str | None, out: str | None, allow_secret: bool, as_object: bool) -> None:
-    """Print a memory file in another format, and on stderr what is lost; FILE stays as it is."""
+    """Convert a memory file to another format on stdout. Lost fields are listed on stderr; FILE is not changed."""
     opened = common.opened()
     place = place_of(file, common.folder())
     done = opened.memory.convert(place, _target(target), fmt=fmt, allow_secret=allow_secret)

@@ -29,9 +29,9 @@ else:
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="a free one", help="Port to listen on.")
 @group.json_option
 def serve(port: int, as_object: bool) -> None:
-    """Serve memory on this machine: a page, an API, the journal's RPC and MCP.
+    """Serve memory on this machine: web page, API, journal RPC and MCP.
 
-    Only programs on this machine can reach it. The link opens the page once; programs take their token from the file that is named.
+    Reachable from this machine only. The printed link works once; programs read their token from the printed file.
     """
     listening, path = _started(port)
     if as_object:
@@ -63,15 +63,15 @@ def _started(port: int) -> tuple[server.Listening, str]:
     try:
         listening = server.Listening(around.folder, port=port, environment=dict(around.environment))
     except OSError as error:
-        raise Environment(f"port {port} cannot be used ({error.strerror}); name another with --port") from None
+        raise Environment(f"port {port} is not available ({error.strerror}). Choose another with --port") from None
     return listening, listening.note(around.home)
 
 
 @click.command(epilog=common.examples("byheart view --html memory.html"))
-@click.option("--html", "path", required=True, metavar="FILE", help="The file to write; one that exists is left alone.")
+@click.option("--html", "path", required=True, metavar="FILE", help="File to write; it must not exist.")
 @group.json_option
 def view(path: str, as_object: bool) -> None:
-    """Write all of this project's memory as one page, to read offline or to hand over."""
+    """Write all of this project's memory to one HTML page, to read offline or share."""
     opened = common.opened(upkeep=False)
     around = common.surroundings()
     door = gateway.Gateway(around.folder, around.environment, around.flags)
@@ -89,7 +89,7 @@ def view(path: str, as_object: bool) -> None:
     text = pages.rendered("whole.html", **found, css=css, made=time.strftime("%Y-%m-%d %H:%M"))
     target = os.path.abspath(os.path.expanduser(path))
     if os.path.basename(target) in ("", ".", ".."):
-        raise BadInput(f"{path!r} names no file")
+        raise BadInput(f"{path!r} is not a file name")
     opened.write_new(Place(os.path.dirname(target), os.path.basename(target)), text)
     if as_object:
         common.put({"written": target, "bytes": len(text.encode())})

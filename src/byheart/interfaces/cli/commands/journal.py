@@ -34,10 +34,9 @@ _LABELS = [each.value for each in Sensitivity]
 
 @click.group(epilog=common.examples('byheart journal append "Chose Postgres over SQLite" --category decision'))
 def journal() -> None:
-    """The journal: MEMORY.md, a log for each day, and LONGMEMORY.md with what was summed up.
+    """The journal: MEMORY.md, a log for each day, and LONGMEMORY.md with summaries.
 
-    Each record is one line of JSON that other programs read and write as well. Your own notes between the records stay as
-    they are.
+    Each record is one line of JSON that other programs can read and write. Your notes between records are kept.
     """
 
 
@@ -48,14 +47,14 @@ def journal() -> None:
     )
 )
 @click.argument("text", nargs=-1)
-@click.option("--category", help="Such as note, decision, learned, user-preference, turn-summary; note when not given.")
-@click.option("--session", help="The session it belongs to; main when not given.")
-@click.option("--channel", help="Where it came from; operator when not given.")
-@click.option("--confidence", type=click.FloatRange(0, 1), help="How sure it is, 0 to 1; 1 when not given.")
-@click.option("--sensitivity", type=click.Choice(_LABELS), help="How far it may travel; private-user when not given.")
-@click.option("--record", help="A whole record as JSON, or - to read it from standard input.")
-@click.option("--auto", is_flag=True, help="Nobody asked: store nothing while memory is off, nor what was forgotten.")
-@click.option("--redact", is_flag=True, help="Blank out a secret in the text instead of refusing it.")
+@click.option("--category", help="note, decision, learned, user-preference, turn-summary, … (default: note).")
+@click.option("--session", help="Session it belongs to (default: main).")
+@click.option("--channel", help="Where it came from (default: operator).")
+@click.option("--confidence", type=click.FloatRange(0, 1), help="Confidence, 0 to 1 (default: 1).")
+@click.option("--sensitivity", type=click.Choice(_LABELS), help="Sensitivity (default: private-user).")
+@click.option("--record", help="A whole record as JSON, or - for stdin.")
+@click.option("--auto", is_flag=True, help="Automatic write: skip if memory is off or the text was forgotten.")
+@click.option("--redact", is_flag=True, help="Redact secrets instead of refusing the record.")
 @group.scope_option
 @group.json_option
 def append(
@@ -71,7 +70,7 @@ def append(
     scope: str | None,
     as_object: bool,
 ) -> None:
-    """Add one record to MEMORY.md and to today's log ("-" reads the text from standard input)."""
+    """Add a record to MEMORY.md and today's log ("-" reads the text from stdin)."""
     raw: dict[str, object] = _record(record) if record else {}
     if text:
         raw["text"] = sys.stdin.read().removeprefix("\ufeff").strip() if text == ("-",) else " ".join(text)
@@ -113,17 +112,17 @@ def _tell(done: Appended, as_object: bool) -> None:
 
 @journal.command("list", epilog=common.examples("byheart journal list -n 20", "byheart journal list --session main"))
 @click.option(
-    "-n", "--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="How many at most."
+    "-n", "--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Maximum number of records."
 )
-@click.option("--session", help="Only this session's records.")
+@click.option("--session", help="Only records of this session.")
 @click.option("--category", help="Only this category.")
-@click.option("--allow-secret", is_flag=True, help="Also those labelled secret.")
+@click.option("--allow-secret", is_flag=True, help="Include records labelled secret.")
 @group.scope_option
 @group.json_option
 def list_(
     limit: int, session: str | None, category: str | None, allow_secret: bool, scope: str | None, as_object: bool
 ) -> int:
-    """List the newest records, oldest of them first."""
+    """List the newest records, oldest first."""
     opened = common.opened()
     found = opened.memory.journal(Scope(scope or "local")).listing(
         session=session, category=category, allow_secret=allow_secret, most=limit
@@ -134,22 +133,20 @@ def list_(
         for hit in found:
             common.say(journal_line(hit))
     if not found:
-        common.note("byheart: there are no such records; add one with: byheart journal append")
+        common.note("No records. Add one with: byheart journal append")
         return 0
     return 0
 
 
 @journal.command(epilog=common.examples("byheart journal context", "byheart journal context --json"))
-@click.option("--shared", is_flag=True, help="The session is not the main one; it is told nothing.")
-@click.option("--allow-secret", is_flag=True, help="Also records labelled secret.")
-@click.option(
-    "--last-message", default="", help="What the user said last: experiences that have to do with it are told, too."
-)
+@click.option("--shared", is_flag=True, help="Not the main session: print nothing.")
+@click.option("--allow-secret", is_flag=True, help="Include records labelled secret.")
+@click.option("--last-message", default="", help="The user's last message: adds related past experiences.")
 @group.json_option
 def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool) -> int:
-    """Print what a main session is told at its start: USER.md, LONGMEMORY.md, MEMORY.md, yesterday's and today's log.
+    """Print the session context: USER.md, LONGMEMORY.md, MEMORY.md, yesterday's and today's log.
 
-    It keeps to journal.session_memory_cap characters; the newest and the weightiest stay, and a note says what is missing.
+    Limited to journal.session_memory_cap characters: the newest and most important records are kept, and a note says what is missing.
     """
     found = (
         common.opened()
@@ -163,7 +160,7 @@ def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool
     elif found.text:
         common.page(found.text)
     if not found.text and not found.notes:
-        common.note("byheart: the journal has nothing to tell yet")
+        common.note("The journal is empty.")
     return 0
 
 
@@ -171,9 +168,9 @@ def context(shared: bool, allow_secret: bool, last_message: str, as_object: bool
 @group.scope_option
 @group.json_option
 def scan(scope: str | None, as_object: bool) -> int:
-    """Look for contradictions, duplicates, stale records and broken lines; exit code 3 when there are any.
+    """Find contradictions, duplicates, stale records and broken lines; exit code 3 if there are any.
 
-    Nothing is changed: byheart check --fix proposes edits one by one.
+    Nothing is changed. To fix them one at a time: byheart check --fix
     """
     found = common.opened().memory.journal(Scope(scope or "local")).integrity_scan()
     if as_object:
@@ -186,17 +183,15 @@ def scan(scope: str | None, as_object: bool) -> int:
 
 
 @journal.command(epilog=common.examples("byheart journal compact", "byheart journal compact --force"))
-@click.option(
-    "--force", is_flag=True, help="Also while compaction is not enabled, or the file is under its thresholds."
-)
+@click.option("--force", is_flag=True, help="Compact even if compaction is off or the file is small.")
 @click.option("--session", help="Write this session's checkpoint first.")
 @group.scope_option
 @group.json_option
 def compact(force: bool, session: str | None, scope: str | None, as_object: bool) -> int:
     """Merge old turn summaries and notes into a few summaries.
 
-    Records younger than journal.memory_compaction_min_age_days, decisions, preferences, lessons and everything labelled
-    secret stay. What leaves MEMORY.md is in the archive first.
+    Recent records (journal.memory_compaction_min_age_days), decisions, preferences, lessons and secret records are kept.
+    Records that leave MEMORY.md are archived first.
     """
     done = common.opened().memory.journal(Scope(scope or "local")).compact(force=force, session_id=session)
     if as_object:
@@ -212,8 +207,8 @@ def compact(force: bool, session: str | None, scope: str | None, as_object: bool
 
 def _outcome(done: Compacted) -> str:
     if not done.ran:
-        hint = "; --force does it all the same" if done.stage in ("enabled", "threshold") else ""
-        return f"byheart: not compacted: {done.reason}{hint}"
+        hint = "; use --force to compact anyway" if done.stage in ("enabled", "threshold") else ""
+        return f"Not compacted: {done.reason}{hint}"
     undo = f"; undo with: byheart undo {done.receipt}" if done.receipt else ""
     return (
         f"Compacted {done.path}: {done.records_before} records became {done.records_after} "
@@ -222,22 +217,22 @@ def _outcome(done: Compacted) -> str:
 
 
 @journal.command(epilog=common.examples("byheart journal flush --session main"))
-@click.option("--session", default=MAIN, show_default=True, help="The session that is about to be compacted.")
+@click.option("--session", default=MAIN, show_default=True, help="Session about to be compacted.")
 @group.scope_option
 @group.json_option
 def flush(session: str, scope: str | None, as_object: bool) -> None:
-    """Write the checkpoint record that comes before a compaction."""
+    """Write a checkpoint record before a compaction."""
     _tell(common.opened().memory.journal(Scope(scope or "local")).flush_pre_compaction(session), as_object)
 
 
 @journal.command(epilog=common.examples("byheart journal upkeep --all"))
-@click.option("--all", "everywhere", is_flag=True, help="The journals of all projects, not only of this one.")
-@click.option("--force", is_flag=True, help="Also what is not due yet.")
+@click.option("--all", "everywhere", is_flag=True, help="All projects' journals.")
+@click.option("--force", is_flag=True, help="Run everything, even if not due.")
 @group.json_option
 def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
-    """Do what is due: the scheduled compaction, the scan for contradictions and stale records, gathering experiences.
+    """Run due upkeep: compaction, the scan for contradictions and stale records, collecting experiences.
 
-    Any byheart command starts this in the background when something is due; byheart schedule makes the machine start it.
+    byheart commands start this in the background when it is due; byheart schedule runs it hourly.
     """
     opened = common.opened(upkeep=False)
     around = common.surroundings()
@@ -269,7 +264,7 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
             for note in each.notes:
                 common.note(f"byheart: {each.path}: {note}")
         if not done:
-            common.note("nothing was due")
+            common.note("Nothing was due.")
     return 5 if any(each.notes for each in done) else 0
 
 
@@ -280,11 +275,11 @@ def upkeep(everywhere: bool, force: bool, as_object: bool) -> int:
 @click.option("--write", is_flag=True, help="Add the [journal] table to your config.toml instead of printing it.")
 @group.json_option
 def settings(file: str | None, write: bool, as_object: bool) -> int:
-    """Print the journal's settings, or those that another program's configuration comes to."""
+    """Print the journal's settings, or convert them from another program's configuration."""
     opened = common.opened()
     if file is None:
         if write:
-            raise BadInput("--write needs --from: name the configuration to carry over")
+            raise BadInput("--write needs --from FILE")
         rows = {key: value for key, value in opened.config.values.items() if key.startswith("journal.")}
         if as_object:
             common.put(rows)
@@ -309,9 +304,9 @@ _NAMES = ("systemd", "cron")
 
 @click.group(epilog=common.examples("byheart schedule show", "byheart schedule install --cron"))
 def schedule() -> None:
-    """Let the machine start upkeep every hour; without it, any byheart command does when something is due.
+    """Run upkeep every hour with the system scheduler. Without it, byheart commands start it when due.
 
-    Nothing is installed unless you ask. What is installed only runs `byheart journal upkeep --all`, which does what is due.
+    It runs `byheart journal upkeep --all`. Nothing is scheduled unless you ask.
     """
 
 
@@ -321,12 +316,12 @@ def _chosen(name: str | None) -> list[Scheduler]:
 
 
 @schedule.command(epilog=common.examples("byheart schedule install", "byheart schedule install --systemd --print"))
-@click.option("--systemd", "name", flag_value="systemd", help="A timer of your own systemd.")
-@click.option("--cron", "name", flag_value="cron", help="A line in your crontab.")
+@click.option("--systemd", "name", flag_value="systemd", help="Use a systemd user timer.")
+@click.option("--cron", "name", flag_value="cron", help="Use a line in your crontab.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be installed; change nothing.")
 @group.json_option
 def install(name: str | None, only_print: bool, as_object: bool) -> int:
-    """Install a timer: systemd where it answers, else cron."""
+    """Schedule upkeep with systemd if available, otherwise cron."""
     job = upkeep_job(common.surroundings())
     wanted = _chosen(name)
     if only_print:
@@ -341,7 +336,7 @@ def install(name: str | None, only_print: bool, as_object: bool) -> int:
     usable = next((each for each in wanted if each.is_available()), None)
     if usable is None:
         tried = " and ".join(each.name for each in wanted)
-        raise Environment(f"{tried} cannot be used here; byheart schedule install --print shows what to set up by hand")
+        raise Environment(f"{tried} is not available here. To set it up by hand, see: byheart schedule install --print")
     for other in _chosen(None):
         # One timer is enough: an earlier one of the other sort goes.
         if other is not usable and other.name != usable.name and other.is_available():
@@ -352,14 +347,14 @@ def install(name: str | None, only_print: bool, as_object: bool) -> int:
     else:
         for line in done:
             common.say(line)
-        common.note("take it back with: byheart schedule remove")
+        common.note("Remove it with: byheart schedule remove")
     return 0
 
 
 @schedule.command(epilog=common.examples("byheart schedule remove"))
 @group.json_option
 def remove(as_object: bool) -> int:
-    """Remove every timer that byheart installed."""
+    """Remove byheart's scheduled jobs."""
     done = [line for each in _chosen(None) if each.is_available() or each.name == "systemd" for line in each.remove()]
     if as_object:
         common.put({"done": done})
@@ -367,7 +362,7 @@ def remove(as_object: bool) -> int:
         for line in done:
             common.say(line)
     if not done:
-        common.note("byheart: nothing is scheduled")
+        common.note("Nothing is scheduled.")
         return 0
     return 0
 
@@ -375,7 +370,7 @@ def remove(as_object: bool) -> int:
 @schedule.command(epilog=common.examples("byheart schedule show"))
 @group.json_option
 def show(as_object: bool) -> int:
-    """Show what is installed."""
+    """Show what is scheduled."""
     found = {
         each.name: text
         for each in _chosen(None)
@@ -389,6 +384,6 @@ def show(as_object: bool) -> int:
             common.note(f"{name}:")
             common.page(text)
     if not found:
-        common.note("byheart: nothing is scheduled; byheart schedule install sets it up")
+        common.note("Nothing is scheduled. Set it up with: byheart schedule install")
         return 0
     return 0

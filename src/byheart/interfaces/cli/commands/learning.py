@@ -11,7 +11,7 @@ from byheart.domain.errors import BadInput
 from byheart.handbook.phrases import shortened
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
-from byheart.interfaces.render import receipt_line, table
+from byheart.interfaces.render import counted, receipt_line, table
 from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
@@ -34,7 +34,7 @@ else:
     learning_learning = module("byheart.learning.learning")
 
 _SHOWN, _DIFFERENCE = 8, 400
-project_option = click.option("--project", metavar="NAME", help="Another project: its name or its id.")
+project_option = click.option("--project", metavar="NAME", help="Another project, by name or id.")
 
 
 def learning() -> tuple[OpenMemory, Learning]:
@@ -48,28 +48,26 @@ def learning() -> tuple[OpenMemory, Learning]:
         "byheart learn", "byheart learn --dry-run", "byheart learn --project . --json", "byheart learn --startup"
     )
 )
-@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing but the index.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; write only the index.")
 @click.option(
     "--project",
     "names",
     multiple=True,
     metavar="NAME",
-    help="Only this project: its name, its id, a folder in it, or . for this one.",
+    help="Only this project: name, id, a folder in it, or . for the current one.",
 )
 @click.option(
     "--startup",
     is_flag=True,
-    help="As when a session starts: only where learning.enabled is true, and within all of its bounds.",
+    help="Run as hooks do: only if learning.enabled is true, within its limits.",
 )
-@click.option(
-    "-n", "--limit", type=click.IntRange(1, 100_000), help="Learn from so many sessions at most; the others wait."
-)
+@click.option("-n", "--limit", type=click.IntRange(1, 100_000), help="Maximum number of sessions; the rest wait.")
 @click.option(
     "--forget-gone",
     is_flag=True,
-    help="Let go of sessions whose transcript is gone, also of those that their agent seems to have cleared away.",
+    help="Also drop what was learnt from transcripts that their agent has cleaned up.",
 )
-@click.option("--no-refresh", is_flag=True, help="Learn from the index as it is; read no transcript.")
+@click.option("--no-refresh", is_flag=True, help="Use the index as is; read no new transcripts.")
 @click.option("--hand", is_flag=True, hidden=True, help="Only extract, as one of several processes.")
 @group.json_option
 def learn(
@@ -82,10 +80,10 @@ def learn(
     hand: bool,
     as_object: bool,
 ) -> int:
-    """Learn from agents' sessions: read what is new, find what lasts, put it into each project's handbook.
+    """Learn from agents' sessions: read new transcripts and update each project's handbook.
 
-    What was learnt lies in projects/<id>/handbook in byheart's folder, as Markdown: MEMORY.md, memory_summary.md,
-    rollout_summaries/ and skills/. Edit it as you like: your lines stay. It is safe to interrupt, and to run twice at once.
+    The handbook is Markdown in ~/.byheart/projects/<id>/handbook. Your edits are never overwritten. Safe to interrupt,
+    and safe to run twice at once.
     """
     opened = common.opened(upkeep=False)
     around = common.surroundings()
@@ -93,7 +91,7 @@ def learn(
     if not no_refresh:
         done = every.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
-            common.note("byheart: another byheart is reading transcripts; this goes by what it has read so far")
+            common.note("Another byheart is reading transcripts; using what it has read so far.")
     projects = tuple(_project(opened, every, name) for name in names)
     wanted = learning_learning.Wanted(
         is_automatic=startup, projects=projects, most=limit, dry=dry_run, forgets_gone=forget_gone, is_hand=hand
@@ -121,13 +119,13 @@ def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
     """What a run came to, for people."""
     would = "would be " if dry_run else ""
     if not report.sessions:
-        common.note("byheart: no sessions were found; docs/agents.md says where byheart looks")
+        common.note("No sessions found. See where byheart looks: docs/agents.md")
         return
     common.say(
         f"{report.sessions} sessions looked at in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} taught nothing"
     )
     if report.asked or report.model:
-        fell = f", {report.unproved} of its lines thrown away as nothing spoke for them" if report.unproved else ""
+        fell = f", {report.unproved} of its lines dropped for lack of evidence" if report.unproved else ""
         tokens = f", about {report.tokens:,} tokens" if report.tokens else ""
         asked = "would be asked" if dry_run else "was asked"
         common.say(f"  the model {asked} {report.asked} time{'s' if report.asked != 1 else ''}{tokens}{fell}")
@@ -175,15 +173,15 @@ def _told_project(each: Consolidated, opened: OpenMemory, *, dry_run: bool) -> N
         if receipt.announce:
             common.say(f"  {visible(receipt_line(receipt))}")
     if each.kept_lines:
-        common.say(f"  {each.kept_lines} lines of yours kept")
+        common.say(f"  {counted(each.kept_lines, 'line')} of yours kept")
     if each.moved_lines:
-        common.say(f"  {each.moved_lines} lines of yours kept as a note: what they stood below is gone")
+        common.say(f"  {each.moved_lines} of your lines moved to a note because their section is gone")
     if dry_run and each.diff:
         lines = each.diff.split("\n")
         common.say("")
         common.page("\n".join(lines[:_DIFFERENCE]))
         if len(lines) > _DIFFERENCE:
-            common.note(f"  … and {len(lines) - _DIFFERENCE} more lines of difference; --json has all of it")
+            common.note(f"  … and {len(lines) - _DIFFERENCE} more lines; see all with --json")
     elif each.written:
         common.say(f"  {visible(each.folder)}")
 
@@ -207,18 +205,18 @@ class _Listing(click.Group):
     ),
 )
 def inbox() -> None:
-    """What learning was not sure of: accept it, word it anew, or reject it.
+    """Uncertain items: accept, reword or reject them.
 
-    What is accepted becomes a record in memories.md; what is rejected is never learnt again.
+    Accepted items are saved to your memory; rejected ones are never learnt again.
     """
 
 
 @inbox.command("list", epilog=common.examples("byheart inbox", "byheart inbox --json"))
-@click.option("--all", "every_one", is_flag=True, help="Of all projects.")
+@click.option("--all", "every_one", is_flag=True, help="All projects.")
 @project_option
 @group.json_option
 def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
-    """Show what waits for a decision in this project."""
+    """List this project's inbox."""
     _, every = learning()
     found = every.every_inbox() if every_one else every.at(project).inbox()
     if as_object:
@@ -231,7 +229,7 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
     if not found:
         others = 0 if every_one else len(every.every_inbox())
         more = f"; {others} in other projects: byheart inbox --all" if others else ""
-        common.note(f"byheart: nothing waits for a decision here{more}")
+        common.note(f"Inbox is empty for this project{more}")
     return 0
 
 
@@ -240,7 +238,7 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
 @project_option
 @group.json_option
 def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
-    """Store what it says as a preference of this project."""
+    """Save an item as a preference of this project."""
     every = learning()[1].at(project)
     receipts = [every.accept(name) for name in names]
     _decided(receipts, as_object)
@@ -252,9 +250,9 @@ def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None
 @project_option
 @group.json_option
 def edit(project: str | None, name: str, text: str, as_object: bool) -> None:
-    """Store it in other words."""
+    """Save an item in your own words."""
     if not text.strip():
-        raise BadInput("give the words that should be stored")
+        raise BadInput("Add the new wording")
     every = learning()[1].at(project)
     _decided([every.accept(name, text)], as_object)
 
@@ -272,7 +270,7 @@ def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
 @project_option
 @group.json_option
 def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
-    """Never learn it, and never ask about it again."""
+    """Reject an item for good."""
     every = learning()[1].at(project)
     gone = [every.reject(name).id for name in names]
     if as_object:
@@ -285,11 +283,11 @@ def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None
 @click.option(
     "--answers",
     metavar="FILE",
-    help="Verdicts as JSON, a list as the tool review_candidates takes; - reads them from stdin.",
+    help="Verdicts as JSON, as the review_candidates tool takes them (- for stdin).",
 )
 @group.json_option
 def review(answers: str | None, as_object: bool) -> int:
-    """Show which of your earlier messages agents are asked to judge, or take their verdicts."""
+    """Show which of your messages agents are asked to judge, or record verdicts."""
     opened, every = learning()
     if answers is None:
         found = every.judging.waiting()
@@ -298,7 +296,7 @@ def review(answers: str | None, as_object: bool) -> int:
         for each in found if not as_object else ():
             common.say(f"{each.id}  {visible(each.text)}")
         if not found:
-            common.note("No message waits for a verdict in this project")
+            common.note("No messages to judge in this project.")
         return 0
     raw = click.open_file(answers, encoding="utf-8").read(1_000_000)
     try:
@@ -321,14 +319,14 @@ def review(answers: str | None, as_object: bool) -> int:
     ),
 )
 def jobs() -> None:
-    """The work of learning: what waits, what is being done, what failed for good."""
+    """Learning jobs: waiting, running and failed."""
 
 
 @jobs.command("list", epilog=common.examples("byheart jobs list", "byheart jobs list --all --json"))
-@click.option("--all", "every_one", is_flag=True, help="Show finished work, too.")
+@click.option("--all", "every_one", is_flag=True, help="Include finished jobs.")
 @group.json_option
 def list_jobs(every_one: bool, as_object: bool) -> int:
-    """Show jobs, those that need somebody first."""
+    """List jobs, failed ones first."""
     _, every = learning()
     found = [job for job in every.jobs() if every_one or job.state != "done"]
     if as_object:
@@ -341,7 +339,7 @@ def list_jobs(every_one: bool, as_object: bool) -> int:
         for line in table(rows):
             common.say(line)
     if not found:
-        common.note("byheart: nothing waits and nothing failed")
+        common.note("No jobs waiting or failed.")
     return 0
 
 
@@ -349,7 +347,7 @@ def list_jobs(every_one: bool, as_object: bool) -> int:
 @click.argument("name")
 @group.json_option
 def show_job(name: str, as_object: bool) -> None:
-    """Show one job: a session's or a project's, by its name or how that begins."""
+    """Show one job, by name or prefix."""
     _, every = learning()
     _one(every.job(name), as_object)
 
@@ -358,7 +356,7 @@ def show_job(name: str, as_object: bool) -> None:
 @click.argument("name")
 @group.json_option
 def retry_job(name: str, as_object: bool) -> None:
-    """Give a job all of its tries back; the next byheart learn does it."""
+    """Reset a job's retry count; the next byheart learn runs it."""
     _, every = learning()
     _one(every.retry(name), as_object)
 
@@ -367,7 +365,7 @@ def retry_job(name: str, as_object: bool) -> None:
 @click.argument("name")
 @group.json_option
 def drop_job(name: str, as_object: bool) -> None:
-    """Let go of a job until its session changes."""
+    """Drop a job until its session changes."""
     _, every = learning()
     _one(every.drop(name), as_object)
 
@@ -379,7 +377,7 @@ def _one(job: JobView, as_object: bool) -> None:
     rows = [
         ("kind", job.kind), ("name", job.key), ("project", job.project), ("state", job.state.value), ("tries", str(job.attempts)),
         ("started", job.started or "never"), ("finished", job.finished or "not yet"), ("error", job.error or "none"),
-        ("next try", f"in {job.waits_seconds:.0f} s" if job.waits_seconds else "with the next byheart learn"),
+        ("next try", f"in {job.waits_seconds:.0f} s" if job.waits_seconds else "at the next byheart learn"),
     ]  # fmt: skip
     for line in table([(name, visible(value)) for name, value in rows]):
         common.say(line)
@@ -388,13 +386,15 @@ def _one(job: JobView, as_object: bool) -> None:
 @click.command(hidden=True, epilog=common.examples("byheart work"))
 @group.json_option
 def work(as_object: bool) -> int:
-    """Learn from what is due and make briefs ready, as hooks have it done; nothing where somebody is at it."""
+    """Learn from due sessions and prepare briefs, as hooks do. Does nothing if already running."""
     done = worker.work(common.surroundings())
     if as_object:
         common.put(done)
     else:
-        busy = "somebody is at it; " if done.was_busy else ""
-        common.say(f"{busy}{len(done.learnt)} sessions learnt from, {done.noted} noted, {done.cards} briefs ready")
+        busy = "already running;  " if done.was_busy else ""
+        common.say(
+            f"{busy}{counted(len(done.learnt), 'session')} learnt from, {done.noted} noted, {counted(done.cards, 'brief')} ready"
+        )
     for problem in done.problems:
         common.note(f"byheart: {visible(problem)}")
     return 4 if done.was_busy else 0

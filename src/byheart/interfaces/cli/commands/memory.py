@@ -31,9 +31,9 @@ else:
     )
 )
 def memory() -> None:
-    """What was learnt of this project: the summary that sessions are handed, and everything behind it.
+    """What was learnt about this project: the summary and everything behind it.
 
-    byheart learn makes it. It lies in projects/<id>/handbook in byheart's folder, as files that you can read and edit.
+    byheart learn writes it to ~/.byheart/projects/<id>/handbook, as files you can read and edit.
     """
 
 
@@ -41,7 +41,7 @@ def memory() -> None:
 @project_option
 @group.json_option
 def view(project: str | None, as_object: bool) -> int:
-    """Show what a session of this project is handed."""
+    """Show the summary that sessions of this project receive."""
     opened = common.opened(upkeep=False)
     around = common.surroundings()
     found = briefs.brief_of(opened, around, _chosen(project).handbook()) if project else briefs.brief(opened, around)
@@ -53,7 +53,7 @@ def view(project: str | None, as_object: bool) -> int:
             f"{found.tokens:,} tokens, {len(found.told)} lines, {len(found.left_out)} left out (byheart brief --explain)"
         )
     if found is None or not found.text:
-        common.note("byheart: nothing was learnt of this project yet; byheart learn does it")
+        common.note("Nothing was learnt about this project yet. Learn with: byheart learn")
     return 0
 
 
@@ -64,7 +64,7 @@ def view(project: str | None, as_object: bool) -> int:
 @project_option
 @group.json_option
 def read(project: str | None, address: str, as_object: bool) -> None:
-    """Show what a memory:// address names."""
+    """Show what a memory:// address refers to."""
     every = _chosen(project)
     text = every.read(address)
     if as_object:
@@ -77,7 +77,7 @@ def read(project: str | None, address: str, as_object: bool) -> None:
 @project_option
 @group.json_option
 def stats(project: str | None, as_object: bool) -> None:
-    """Count what memory holds of this project."""
+    """Count what memory holds for this project."""
     every = _chosen(project)
     found = every.stats()
     if as_object:
@@ -97,7 +97,7 @@ def stats(project: str | None, as_object: bool) -> None:
 @project_option
 @group.json_option
 def diagnose(project: str | None, as_object: bool) -> None:
-    """Say why something was not learnt, and what to do."""
+    """Explain why something was not learnt, and what to do."""
     every = _chosen(project)
     found = every.diagnose()
     if as_object:
@@ -121,11 +121,11 @@ def _rebuilt(project: str | None, force: bool, as_object: bool) -> int:
 
 
 @memory.command(epilog=common.examples("byheart memory rebuild"))
-@click.option("--force", is_flag=True, help="Also where the new handbook is much shorter than the old one.")
+@click.option("--force", is_flag=True, help="Rebuild even if the new handbook is much shorter.")
 @project_option
 @group.json_option
 def rebuild(project: str | None, force: bool, as_object: bool) -> int:
-    """Make this project's handbook anew from what was extracted. Lines of yours stay."""
+    """Rebuild this project's handbook from its extracts. Your lines are kept."""
     return _rebuilt(project, force, as_object)
 
 
@@ -133,26 +133,26 @@ def rebuild(project: str | None, force: bool, as_object: bool) -> int:
 @project_option
 @group.json_option
 def enqueue(project: str | None, as_object: bool) -> None:
-    """Have this project's sessions learnt from anew by the next byheart learn."""
+    """Learn from this project's sessions again at the next byheart learn."""
     every = _chosen(project)
     count = every.enqueue()
     if as_object:
         common.put({"enqueued": count})
     else:
-        common.say(f"{count} session{'' if count == 1 else 's'} will be learnt from anew by the next byheart learn")
+        common.say(f"{count} session{'' if count == 1 else 's'} will be learnt from again at the next byheart learn")
 
 
 @memory.command(epilog=common.examples("byheart memory rollback"))
 @project_option
 @group.json_option
 def rollback(project: str | None, as_object: bool) -> None:
-    """Bring back this project's handbook as it was before the last change that byheart made to it."""
+    """Restore this project's handbook to before byheart's last change."""
     every = _chosen(project)
     name = every.roll_back()
     if as_object:
         common.put({"backup": name})
     else:
-        common.say(f"brought back from {name}")
+        common.say(f"Restored from {name}")
 
 
 @memory.command(epilog=common.examples("byheart memory forget 0194f5a6"))
@@ -160,7 +160,7 @@ def rollback(project: str | None, as_object: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @group.json_option
 def forget(session: str, yes: bool, as_object: bool) -> None:
-    """Take away what one session taught, for good. Its transcript stays, and is not learnt from again."""
+    """Forget what one session taught, for good. Its transcript is kept but never learnt from again."""
     opened, every = learning()
     _sure(f"forget what session {session} taught", yes)
     thread, project = every.forget_session(session)
@@ -171,21 +171,23 @@ def forget(session: str, yes: bool, as_object: bool) -> None:
         common.put({"session": thread, "project": project})
     else:
         common.say(f"forgotten: {thread} ({project})")
-        common.note("note: its transcript is its agent's and stays; byheart does not look at it again")
+        common.note("The transcript belongs to its agent and is kept; byheart will not read it again.")
 
 
 def _cleared(project: str | None, yes: bool, as_object: bool) -> None:
     opened, every = learning()
     every = every.at(project)
     own = every.handbook()
-    _sure(f"take away everything that was learnt of {own.name}; notebooks and other projects stay", yes)
+    _sure(
+        f"delete everything that was learnt about {own.name}; what you told byheart, and other projects, are kept", yes
+    )
     extracts, files = every.clear()
     if as_object:
         common.put({"project": own.project, "extracts": extracts, "files": files})
     else:
-        common.say(f"{own.name}: {files} files and {extracts} extracts taken away")
+        common.say(f"{own.name}: deleted {files} files and {extracts} extracts")
         common.note(
-            "note: agents' transcripts stay, and byheart sessions finds them; so do notes that agents keep (projects/<id>/memories)"
+            "Transcripts are kept, and byheart sessions still finds them; so are agents' notes (projects/<id>/memories)."
         )
     opened.memory.caught_up()
 
@@ -200,7 +202,7 @@ def _chosen(project: str | None) -> Learning:
 @project_option
 @group.json_option
 def clear(project: str | None, yes: bool, as_object: bool) -> None:
-    """Take away what was learnt of this project, and of no other. The next byheart learn learns it again."""
+    """Delete what was learnt about this project only. The next byheart learn learns it again."""
     _cleared(project, yes, as_object)
 
 
@@ -209,7 +211,7 @@ def clear(project: str | None, yes: bool, as_object: bool) -> None:
 @project_option
 @group.json_option
 def reset(project: str | None, yes: bool, as_object: bool) -> None:
-    """The same as clear."""
+    """Same as clear."""
     _cleared(project, yes, as_object)
 
 
@@ -218,7 +220,7 @@ def _sure(what: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise BadInput(f"this would {what}; say --yes if you mean it")
-    click.echo(f"This will {what}. Go on? [y/N] ", nl=False, err=True)
+        raise BadInput(f"this would {what}. Confirm with --yes")
+    click.echo(f"This will {what}. Continue? [y/N] ", nl=False, err=True)
     if sys.stdin.readline().strip().casefold()[:1] != "y":
-        raise Refused("nothing was changed")
+        raise Refused("Nothing was changed.")

@@ -26,22 +26,22 @@ else:
 
 
 @click.command(epilog=common.examples("byheart init", "byheart init --yes", "byheart init --in-repo"))
-@click.option("--yes", is_flag=True, help="Connect agents and learn without asking.")
-@click.option("--no-install", is_flag=True, help="Change no agent's files.")
-@click.option("--no-learn", is_flag=True, help="Read no transcript.")
-@click.option("--in-repo", is_flag=True, help="Keep this project's notebooks in the repository, where git sees them.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--no-install", is_flag=True, help="Connect no agents.")
+@click.option("--no-learn", is_flag=True, help="Do not read transcripts.")
+@click.option("--in-repo", is_flag=True, help="Keep this project's memory in the repository.")
 @group.json_option
 def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: bool) -> int:
-    """Begin: find the agents on this machine, connect them, learn from their sessions, and show the first brief.
+    """Set up byheart: find agents, learn from their sessions, connect them, and show the first brief.
 
-    It says what would be read and changed, and asks once. By default memory stays outside the repository. With --in-repo, memories.md
-    and docs/memory/memories.ndjson are made in it, and what was stored for this project so far moves there.
+    Shows what will be read and changed, then asks once. Memory is stored in ~/.byheart; with --in-repo, this project's
+    memories.md and docs/memory/memories.ndjson are kept in the repository, and existing memory moves there.
     """
     opened = common.opened()
     fixed = [key for key in ("paths.profile", "paths.rules") if opened.config.text(key)]
     if in_repo and fixed:
         where = opened.config.origins[fixed[0]]
-        raise Refused(f"{fixed[0]} in {where} says where the notebook lies; remove it there before moving the notebook")
+        raise Refused(f"{fixed[0]} in {where} sets where memory is stored. Remove it before using --in-repo")
     around = common.surroundings()
     is_on = opened.config.flag("memory.enabled")
     found = onboarding.survey(opened, around) if is_on else None
@@ -194,9 +194,9 @@ def _begun(done: Begun, opened: OpenMemory) -> None:
 def trust(yes: bool, as_object: bool) -> None:
     """Use the memory files of this checkout as your own.
 
-    A clone may bring memory files: memories.md, memories.ndjson, MEMORY.md, USER.md, LONGMEMORY.md, transcripts. None of them is
-    used until you say so here. Lines that other people's commits add later are shown as the repository's, not as yours; run
-    this again to accept them too.
+    A clone may contain memory files: memories.md, memories.ndjson, MEMORY.md, USER.md, LONGMEMORY.md, transcripts. They are
+    ignored until you trust them. Lines that other people commit later are shown as the repository's, not yours; run this
+    again to accept them.
     """
     opened = common.opened(writes=True)
     found = trusted.survey(opened)
@@ -207,7 +207,7 @@ def trust(yes: bool, as_object: bool) -> None:
             common.say(line.rstrip())
     if not yes:
         if as_object or not sys.stdin.isatty():
-            raise Refused("nothing was changed; look at these files, then run: byheart trust --yes")
+            raise Refused("Nothing was changed. Review these files, then run: byheart trust --yes")
         click.confirm("Use them as your own?", default=False, abort=True, err=True)
     trusted.accept(opened)
     if as_object:
@@ -219,7 +219,7 @@ def trust(yes: bool, as_object: bool) -> None:
 @click.command(epilog=common.examples("byheart untrust"))
 @group.json_option
 def untrust(as_object: bool) -> None:
-    """Stop using the memory files of this checkout. The files stay as they are."""
+    """Stop using this checkout's memory files. The files are not changed."""
     opened = common.opened(writes=True)
     was = trusted.withdraw(opened)
     if as_object:

@@ -39,26 +39,26 @@ _SIGNALS = {"explicit": Signal.EXPLICIT, "repeated": Signal.REPEATED, "inferred"
     )
 )
 @click.argument("text", nargs=-1)
-@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="What sort of memory it is.")
-@click.option("--key", help="The entry's name in memories.md, such as writing.tone.")
-@click.option("--value", help="The entry's value: text, number, true, false, or JSON for a list or map.")
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="Kind of memory.")
+@click.option("--key", help="Key in memories.md, such as writing.tone.")
+@click.option("--value", help="Value: text, number, true, false, or JSON for a list or map.")
 @click.option("--triple", nargs=3, metavar="SUBJECT PREDICATE OBJECT", help="The rule's key in memories.ndjson.")
-@click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="The notebook to write to.")
-@click.option("--tag", "tags", multiple=True, help="A tag; may be given more than once.")
-@click.option("--source", help="A short note on where it comes from.")
-@click.option("--category", help="In a journal: what sort of record it is, such as note or decision.")
+@click.option("--to", type=click.Choice(list(common.NOTEBOOKS)), help="Where to store them.")
+@click.option("--tag", "tags", multiple=True, help="Tag (repeatable).")
+@click.option("--source", help="Where it comes from.")
+@click.option("--category", help="Journal category, such as note or decision.")
 @click.option(
     "--sensitivity",
     type=click.Choice([each.value for each in Sensitivity]),
-    help="In a journal: who may be told.",
+    help="Journal sensitivity.",
 )
-@click.option("--issue", help="A lesson: what went wrong.")
-@click.option("--outcome", help="A lesson: what came of it.")
-@click.option("--fix", help="A lesson: what helped in the end.")
-@click.option("--private", is_flag=True, help="Store it although it tells of somebody's private life.")
-@click.option("--auto", is_flag=True, help="Nobody asked: store only what the capture policy lets through.")
-@click.option("--signal", type=click.Choice(list(_SIGNALS)), help="With --auto: how the signal came.")
-@click.option("--dry-run", is_flag=True, help="Say what the capture policy thinks; store nothing.")
+@click.option("--issue", help="Lesson: what went wrong.")
+@click.option("--outcome", help="Lesson: the result.")
+@click.option("--fix", help="Lesson: what fixed it.")
+@click.option("--private", is_flag=True, help="Store it even if it is sensitive personal data.")
+@click.option("--auto", is_flag=True, help="Automatic write: store only what the capture policy allows.")
+@click.option("--signal", type=click.Choice(list(_SIGNALS)), help="With --auto: the kind of signal.")
+@click.option("--dry-run", is_flag=True, help="Show whether and where it would be stored; store nothing.")
 @group.scope_option
 @group.json_option
 def remember(
@@ -82,17 +82,17 @@ def remember(
     scope: str | None,
     as_object: bool,
 ) -> None:
-    """Store one memory.
+    """Save one memory.
 
-    TEXT is a sentence ("-" reads it from standard input). It goes to the notebook that you keep in the repository, or that a setting
-    names; where that is none or several, rules and constraints go to memories.ndjson, preferences and lessons to memories.md. The
-    scope is this project unless --global or the sentence says otherwise.
+    TEXT is a sentence ("-" reads stdin). It is saved for this project unless --global or the sentence says otherwise
+    ("global: …", "in every project …"). If the project keeps one kind of memory file, it goes there; otherwise rules go to
+    memories.ndjson, preferences and lessons to memories.md.
     """
     sentence = sys.stdin.read().removeprefix("\ufeff") if text == ("-",) else " ".join(text)
     content: Value = _value(value)
     if issue or outcome or fix:
         if not (issue and fix):
-            raise BadInput("a lesson needs both --issue and --fix")
+            raise BadInput("A lesson needs both --issue and --fix")
         lesson: dict[str, Value] = {"issue": issue, "outcome": outcome, "fix": fix}
         content = {name: part for name, part in lesson.items() if part}
         sentence = sentence or (f"{issue} -> {outcome} -> {fix}" if outcome else f"lesson: {issue} -> {fix}")
@@ -163,16 +163,18 @@ def _print(receipt: Receipt, given: frozenset[str] = frozenset()) -> None:
 
 @click.command(epilog=common.examples("byheart forget writing.tone", 'byheart forget "I prefer pnpm." --yes'))
 @click.argument("selector")
-@click.option("--reason", default="user asked", show_default=True, help="Why; kept in the tombstone.")
-@click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
+@click.option("--reason", default="user asked", show_default=True, help="Reason, kept with the tombstone.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @group.scope_option
 @group.json_option
 def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: bool) -> None:
-    """Remove one memory for good.
+    """Delete one memory for good.
 
-    SELECTOR is an address (memory://…#…), a handle, a key, or the words that a brief, a list or recall shows. If it fits several
-    memories, nothing is changed and they are listed; if it fits none, the nearest ones are.
-    The text also leaves the log and the backups, so this cannot be undone; a tombstone keeps it from being learnt again.
+    SELECTOR is an address (memory://…#…), a handle, a key, or the words shown in a brief, list or recall. If several
+    memories match, nothing changes and they are listed; if none does, the closest are.
+
+    The text is also removed from the log and backups, so this cannot be undone. A tombstone keeps it from being learnt
+    again.
     """
     opened = common.opened(writes=True)
     where = common.scope_of(scope)
@@ -203,7 +205,7 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
     if target is None or target.hit is not None:
         common.say(receipt_line(receipt))
     else:
-        learnt = " (learnt; it is not learnt again)" if target.learnt else ""
+        learnt = " (it will not be learnt again)" if target.learnt else ""
         common.say(f"Forgot: {opened.memory.context.scanner.redacted(target.text) or selector}{learnt}")
     for each in receipt.notes:
         if each != CANNOT_UNDO:
@@ -215,7 +217,7 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
 @group.scope_option
 @group.json_option
 def confirm(selector: str, scope: str | None, as_object: bool) -> None:
-    """Say that a memory is right: high confidence, no longer waiting for confirmation."""
+    """Confirm a memory: high confidence, no longer awaiting confirmation."""
     receipt = common.opened(writes=True).memory.confirm(selector, scope=common.scope_of(scope))
     if as_object:
         common.put(receipt)
@@ -233,18 +235,18 @@ def confirm(selector: str, scope: str | None, as_object: bool) -> None:
 )
 @click.argument("name", required=False)
 @click.argument("state", required=False, metavar="[VALUE]")
-@click.option("--unset", is_flag=True, help="Take it out of your config.toml, so that the default holds.")
+@click.option("--unset", is_flag=True, help="Remove it from your config.toml (back to the default).")
 @group.scope_option
 @group.json_option
 def settings(name: str | None, state: str | None, unset: bool, scope: str | None, as_object: bool) -> None:
-    """Show settings, or change one: `enabled` and `announce_writes` for this project, any other in your config.toml."""
+    """Show or change settings: `enabled` and `announce_writes` per project, others in your config.toml."""
     opened = common.opened(writes=True)
     where = common.scope_of(scope) or Scope.LOCAL
     if name and name not in _SWITCHES:
         _setting(opened, name, state, unset, as_object)
         return
     if state and state not in ("on", "off"):
-        raise BadInput(f"{name} is on or off, not {state!r}")
+        raise BadInput(f"{name} must be on or off, not {state!r}")
     if name and state:
         receipt = opened.memory.switch(name, on=state == "on", scope=where)
         if as_object:
@@ -271,7 +273,7 @@ def settings(name: str | None, state: str | None, unset: bool, scope: str | None
     origins = opened.config.origins
     for key in sorted(opened.config.values, key=lambda key: origins[key] == "default"):
         common.say(f"  {key:<42} {_shown(opened.config.values[key]):<10} {origins[key]}")
-    common.note("byheart settings KEY says what one is for; byheart settings KEY VALUE changes it")
+    common.note("Explain one: byheart settings KEY · change it: byheart settings KEY VALUE")
 
 
 def _setting(opened: OpenMemory, key: str, value: str | None, unset: bool, as_object: bool) -> None:
@@ -305,9 +307,9 @@ _SWITCHES = ("enabled", "announce_writes")
 @group.scope_option
 @group.json_option
 def undo(receipt: str | None, scope: str | None, as_object: bool) -> None:
-    """Take back the last change, or the one that RECEIPT names (see byheart log).
+    """Undo the last change, or the one named by RECEIPT (see byheart log).
 
-    If the file has not changed since, it gets its old bytes back; if it has, only this change is taken back.
+    If the file has not changed since, its old bytes are restored; otherwise only this change is reverted.
     """
     done = common.opened(writes=True).memory.undo(receipt, scope=common.scope_of(scope))
     if as_object:

@@ -36,12 +36,10 @@ Command = TypeVar("Command", bound=Callable[..., object])
 def _filters(command: Command) -> Command:
     """The options that choose sessions."""
     for option in (
-        click.option("--no-refresh", is_flag=True, help="Answer from the index as it is; read no transcript."),
-        click.option("--until", metavar="WHEN", help="Only what began before WHEN."),
-        click.option("--since", metavar="WHEN", help="Only what went on after WHEN: 2026-01-31, 7d, yesterday."),
-        click.option(
-            "--project", "project", metavar="NAME", help="Only this project: its name, its id or a folder in it."
-        ),
+        click.option("--no-refresh", is_flag=True, help="Use the index as is; read no new transcripts."),
+        click.option("--until", metavar="WHEN", help="Only before WHEN."),
+        click.option("--since", metavar="WHEN", help="Only after WHEN: 2026-01-31, 7d, yesterday."),
+        click.option("--project", "project", metavar="NAME", help="Only this project: name, id or a folder in it."),
         click.option("--agent", metavar="NAME", help="Only this agent's sessions."),
     ):
         command = option(command)
@@ -55,7 +53,7 @@ def _opened(no_refresh: bool) -> tuple[OpenMemory, Sessions]:
     if not no_refresh:
         done = sessions.refresh(bar("reading transcripts", 1e6, " MB"))
         if done.is_busy:
-            common.note("byheart: another byheart is reading transcripts; this is what it has read so far")
+            common.note("Another byheart is reading transcripts; showing what it has read so far.")
         elif done.read > 20 or done.bytes > 20_000_000:
             common.note(f"byheart: read {done.read} transcripts, {done.bytes / 1e6:.0f} MB, {done.turns:,} turns")
         app_sessions.start_embedding(opened, common.surroundings(), sessions)
@@ -75,7 +73,7 @@ def _which(
     if agent is not None:
         every.check_agent(agent, app_sessions.agent_names())
     if text is not None and not re.search(r"\w", text):
-        raise BadInput("--text: name at least one word")
+        raise BadInput("--text needs at least one word")
     return Which(
         agent=agent,
         project=_project(opened, every, project) if project else None,
@@ -102,7 +100,7 @@ def _moment(option: str, text: str | None) -> datetime | None:
         return None
     found = moment(text, datetime.now(UTC))
     if found is None:
-        raise BadInput(f"{option}: {text!r} is no time; type a date such as 2026-01-31, or 7d, 36h, yesterday")
+        raise BadInput(f"{option}: {text!r} is not a date. Use 2026-01-31, 7d, 36h or yesterday")
     return found
 
 
@@ -122,26 +120,28 @@ class _Default(click.Group):
     ),
 )
 def sessions() -> None:
-    """Look at the sessions that agents on this machine left behind.
+    """List, search and read the sessions of agents on this machine.
 
-    Transcripts are read where the agents keep them and are never changed; docs/agents.md lists the agents. What was read
-    is kept without secrets in ~/.byheart/state/index.db, which may be deleted at any time.
+    Transcripts are only read, where the agents keep them. The index (~/.byheart/state/index.db) contains no secrets and can be
+    deleted at any time.
     """
 
 
 @sessions.command(
     "list", epilog=common.examples("byheart sessions list --since 7d", "byheart sessions list --text pnpm --json")
 )
-@click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many.")
-@click.option("--text", help="Only sessions in which all these words occur.")
-@click.option("--no-subagents", is_flag=True, help="Leave out what sub-agents did.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="Maximum number of results."
+)
+@click.option("--text", help="Only sessions that contain all these words.")
+@click.option("--no-subagents", is_flag=True, help="Leave out sub-agents.")
 @_filters
 @group.json_option
 def list_(
     limit: int, text: str | None, no_subagents: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
 ) -> int:  # fmt: skip
-    """List sessions, the newest first: when, agent, id, project, prompts/turns, what was asked."""
+    """List sessions, newest first."""
     opened, every = _opened(no_refresh)
     found = every.list(_which(opened, every, agent, project, since, until, text, not no_subagents), limit)
     if as_object:
@@ -150,7 +150,7 @@ def list_(
         for line in transcripts.session_table(found, common.width()):
             common.say(line)
     if not found:
-        common.note("byheart: there are no such sessions; docs/agents.md says where byheart looks")
+        common.note("No sessions found. See where byheart looks: docs/agents.md")
     return 0
 
 
@@ -161,14 +161,13 @@ def list_(
 )
 @click.argument("session")
 @click.option("--turns", "span", metavar="FROM-TO", help="Only these turns.")
-@click.option("--full", is_flag=True, help="Read the transcript itself: nothing is shortened.")
-@click.option("--no-refresh", is_flag=True, help="Answer from the index as it is; read no transcript.")
+@click.option("--full", is_flag=True, help="Read the transcript itself, unshortened.")
+@click.option("--no-refresh", is_flag=True, help="Use the index as is; read no new transcripts.")
 @group.json_option
 def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object: bool) -> int:
-    """Show one session as a readable transcript, with the turn numbers that citations use.
+    """Show a session as a readable transcript, with turn numbers.
 
-    SESSION is an id or its beginning, as `list` shows it. Text that a client added is marked, as are turns that were
-    taken back.
+    SESSION is an id or its prefix, as listed. Text added by a client and turns that were undone are marked.
     """
     _, every = _opened(no_refresh)
     cited = session.partition("#")[2]
@@ -201,7 +200,7 @@ def _span(text: str) -> tuple[int, int]:
     except ValueError:
         low, high = 1, 0
     if not 0 < low <= high:
-        raise BadInput(f"{text!r} names no turns; type a number or a range such as 10-20")
+        raise BadInput(f"{text!r} is not a turn or a range such as 10-20")
     return low, high
 
 
@@ -211,16 +210,18 @@ def _span(text: str) -> tuple[int, int]:
     )
 )
 @click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many sessions.")
-@click.option("--deep", is_flag=True, help="Read the best turns closely; better order, a moment longer.")
-@click.option("--explain", is_flag=True, help="Show what speaks for each turn.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="Maximum number of sessions."
+)
+@click.option("--deep", is_flag=True, help="Rerank the best turns with a larger model (slower).")
+@click.option("--explain", is_flag=True, help="Explain the ranking.")
 @_filters
 @group.json_option
 def search(
     query: tuple[str, ...], limit: int, deep: bool, explain: bool, agent: str | None, project: str | None, since: str | None,
     until: str | None, no_refresh: bool, as_object: bool,
 ) -> int:  # fmt: skip
-    """Find sessions and turns by words and by meaning, best first."""
+    """Search sessions and turns, best match first."""
     opened, every = _opened(no_refresh)
     which = _which(opened, every, agent, project, since, until)
     found = every.search(_asked(" ".join(query)), which, limit, deep=deep)
@@ -230,7 +231,7 @@ def search(
         common.put(found)
     else:
         if found and not any(hits.fits for hits in found):
-            common.note("byheart: nothing surely fits; these come nearest")
+            common.note("No confident match. Closest results:")
         for hits in found:
             session = hits.session
             common.say(
@@ -244,26 +245,25 @@ def search(
                 if explain:
                     told = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
                     common.say(f"      {hit.score:.2f}: {told}")
-    return _ended(bool(found), "nothing fits")
+    return _ended(bool(found), "No match.")
 
 
 @sessions.command(epilog=common.examples("byheart sessions embed", "byheart sessions embed --seconds 60"))
-@click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="How long at most.")
+@click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="Time limit in seconds.")
 @click.option("--no-refresh", is_flag=True, help="Do not look for new transcripts first.")
-@click.option("--gently", is_flag=True, help="Give way to everything else on this machine.")
+@click.option("--gently", is_flag=True, help="Run at low priority.")
 @group.json_option
 def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> int:
-    """Make vectors of records and of what was said in sessions, so that they are found by meaning.
+    """Compute the vectors that search by meaning uses.
 
-    This goes on in the background by itself, and starts anew when recall.embedder names another model; here it is done at
-    once. What is done stays done.
+    byheart does this as needed; this command does it all now. Interrupted work is kept.
     """
     if gently:
         os.nice(19)
     opened, every = _opened(no_refresh)
     with app_sessions.claimed_embedding(opened) as ours:
         if not ours:
-            raise Busy("another byheart is making vectors; it goes on by itself")
+            raise Busy("Another byheart is computing vectors.")
         records = app_sessions.embedded_records(opened, bar("vectors of records"))
         left = every.embed(seconds, bar("vectors of turns"))
     if every.missing:
@@ -271,13 +271,13 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
     if as_object:
         common.put({"left": left, "records": records})
     else:
-        done = "every record and every turn has its vector"
-        common.say(done if not left else f"{left:,} turns are left; run it again")
+        done = "All vectors are up to date."
+        common.say(done if not left else f"{left:,} turns left. Continue with: byheart sessions embed")
     return 0
 
 
 @sessions.command(epilog=common.examples("byheart sessions stats", "byheart sessions stats --svg activity.svg"))
-@click.option("--svg", metavar="FILE", help="Draw a calendar of activity by agent into FILE; - is the terminal.")
+@click.option("--svg", metavar="FILE", help="Write a calendar of activity by agent to FILE.")
 @_filters
 @group.json_option
 def stats(
@@ -289,7 +289,7 @@ def stats(
     no_refresh: bool,
     as_object: bool,
 ) -> int:
-    """Count sessions, turns and what the work shows, by agent; and say what could not be read."""
+    """Count sessions, turns, commands and errors by agent, and show what could not be read."""
     opened, every = _opened(no_refresh)
     which = _which(opened, every, agent, project, since, until)
     if svg:
@@ -299,7 +299,7 @@ def stats(
             return 0
         place = app_open.place_of(svg, common.folder())
         opened.write_new(place, picture)
-        common.note(f"byheart: drew {place}")
+        common.note(f"Picture written to {place}")
         return 0
     found = every.stats(which)
     if as_object:
@@ -344,13 +344,13 @@ def stats(
         ):
             for name, number in sorted(counter.items()):
                 common.say(f"{each.agent}: {label} {number:,}: {visible(name)}")
-    _ended(bool(found), "there are no sessions; docs/agents.md says where byheart looks")
+    _ended(bool(found), "No sessions found. See where byheart looks: docs/agents.md")
     return 0
 
 
 def _asked(text: str) -> str:
     if not re.search(r"\w", text):
-        raise BadInput(f"{text!r} names nothing; type at least one word")
+        raise BadInput(f"{text!r} has no words to search for")
     return text
 
 
@@ -374,8 +374,10 @@ def _scope(
     return _which(opened, every, agent, project or (None if everywhere else "."), since, until)
 
 
-_EVERYWHERE = click.option("--all", "everywhere", is_flag=True, help="Look in all projects' sessions.")
-_LIMIT = click.option("-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many.")
+_EVERYWHERE = click.option("--all", "everywhere", is_flag=True, help="Search all projects.")
+_LIMIT = click.option(
+    "-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Maximum number of results."
+)
 
 
 @click.command(epilog=common.examples("byheart how test", "byheart how pytest --all", "byheart how bun run build"))
@@ -388,9 +390,9 @@ def how(
     command: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
 ) -> int:  # fmt: skip
-    """Say how a command is run here, from commands that agents ran and how those ended.
+    """Show how a command is run in this project, from what agents ran and whether it worked.
 
-    COMMAND is a program, a part of a command line, or what it is for: test, build, lint, format, types, install, run.
+    COMMAND is a program, part of a command line, or a purpose: test, build, lint, format, types, install, run.
     """
     opened, every = _opened(no_refresh)
     found = every.how(_asked(" ".join(command)), _scope(opened, every, everywhere, agent, project, since, until), limit)
@@ -401,7 +403,7 @@ def how(
             for line in transcripts.use_lines(use):
                 common.say(line)
     return _ended(
-        bool(found), "no agent ran such a command here" + ("" if everywhere else "; --all looks in all projects")
+        bool(found), "No agent ran such a command here" + ("" if everywhere else ". Search all projects with --all")
     )
 
 
@@ -415,9 +417,9 @@ def fix(
     error: tuple[str, ...], limit: int, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
 ) -> int:  # fmt: skip
-    """Say what helped when an error came up before: what was changed or run until the same command went through.
+    """Show what fixed an error before.
 
-    ERROR is the message, or - to read a command's output from stdin.
+    ERROR is the message, or - to read output from stdin.
     """
     opened, every = _opened(no_refresh)
     text = _asked(sys.stdin.read(1_000_000) if error == ("-",) else " ".join(error))
@@ -429,14 +431,14 @@ def fix(
             for line in transcripts.fix_lines(each):
                 common.say(line)
     return _ended(
-        bool(found), "no error like it was fixed here" + ("" if everywhere else "; --all looks in all projects")
+        bool(found), "No similar error was fixed here" + ("" if everywhere else ". Search all projects with --all")
     )
 
 
 @click.command(epilog=common.examples("byheart blame src/cart.js", "byheart blame Makefile --reads --all"))
 @click.argument("path")
 @_LIMIT
-@click.option("--reads", is_flag=True, help="Also sessions that only read the file.")
+@click.option("--reads", is_flag=True, help="Include sessions that only read the file.")
 @_EVERYWHERE
 @_filters
 @group.json_option
@@ -444,7 +446,7 @@ def blame(
     path: str, limit: int, reads: bool, everywhere: bool, agent: str | None, project: str | None, since: str | None, until: str | None,
     no_refresh: bool, as_object: bool,
 ) -> int:  # fmt: skip
-    """Say which sessions changed a file, the newest first, with what had been asked for."""
+    """Show which sessions changed a file, newest first, and what was asked for."""
     opened, every = _opened(no_refresh)
     found = every.blame(
         _asked(path), _scope(opened, every, everywhere, agent, project, since, until), limit, reads=reads
@@ -456,5 +458,5 @@ def blame(
             for line in transcripts.visit_lines(visit):
                 common.say(line)
     return _ended(
-        bool(found), "no session changed such a file" + ("" if everywhere else "; --all looks in all projects")
+        bool(found), "No session changed this file" + ("" if everywhere else ". Search all projects with --all")
     )

@@ -9,7 +9,7 @@ import click
 from byheart.domain.brief import ToldLine
 from byheart.domain.records import Kind, Scope
 from byheart.interfaces.cli import common, group
-from byheart.interfaces.render import hit_line, record_lines, statement, table
+from byheart.interfaces.render import counted, hit_line, record_lines, statement, table
 from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
@@ -41,17 +41,17 @@ _BARS, _COMMONEST, _NUMBERED = "▁▂▃▄▅▆▇█", 5, 12
     )
 )
 @click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", type=click.IntRange(1, 100), help="How many results at most.")
-@click.option("--deep", is_flag=True, help="Read the best results closely; better order, a moment longer.")
-@click.option("--explain", is_flag=True, help="Show what speaks for each result.")
+@click.option("-n", "--limit", type=click.IntRange(1, 100), help="Maximum number of results.")
+@click.option("--deep", is_flag=True, help="Rerank the best results with a larger model (slower).")
+@click.option("--explain", is_flag=True, help="Explain the ranking.")
 @group.scope_option
 @group.json_option
 def recall(
     query: tuple[str, ...], limit: int | None, deep: bool, explain: bool, scope: str | None, as_object: bool
 ) -> int:
-    """Find memories by words and by meaning, best first.
+    """Search memory by keywords and meaning, best match first.
 
-    Quoted words are looked for as they stand. Words such as "last week" or "in March" are taken as a hint.
+    Quoted words must match exactly. Phrases such as "last week" or "in March" narrow the time.
     """
     return common.told(query, limit=limit, deep=deep, explain=explain, scope=scope, as_object=as_object)
 
@@ -62,11 +62,11 @@ def recall(
 )
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]), help="Only this kind.")
 @click.option("--tag", help="Only entries with this tag.")
-@click.option("--notebook", type=click.Choice(list(common.NOTEBOOKS)), help="Only this notebook.")
+@click.option("--notebook", type=click.Choice(list(common.NOTEBOOKS)), help="Only this kind of memory file.")
 @group.scope_option
 @group.json_option
 def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | None, as_object: bool) -> int:
-    """List memories, a line each."""
+    """List memories, one per line."""
     opened = common.opened()
     names: Sequence[str] = [common.NOTEBOOKS[notebook]] if notebook else ["yaml-block", "triples"]
     found = opened.memory.list(
@@ -78,7 +78,7 @@ def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | 
     else:
         for hit in found.hits:
             common.say(hit_line(hit))
-    return common.ended(found, "there are no memories here; add one with: byheart remember")
+    return common.ended(found, "No memories yet. Add one with: byheart remember")
 
 
 @click.command(epilog=common.examples("byheart show", "byheart show writing.tone"))
@@ -86,9 +86,9 @@ def list_(kind: str | None, tag: str | None, notebook: str | None, scope: str | 
 @group.scope_option
 @group.json_option
 def show(selector: str | None, scope: str | None, as_object: bool) -> int:
-    """Show the memory files as they are, or one memory in full.
+    """Print the memory files, or one memory in full.
 
-    This works while memory is switched off. Secrets that somebody typed into a file are blanked out.
+    Works while memory is off. Secrets in the files are redacted.
     """
     opened = common.opened()
     if selector:
@@ -113,20 +113,20 @@ def show(selector: str | None, scope: str | None, as_object: bool) -> int:
     if any(each.rule == "unreadable" for page in pages for each in page.problems):
         return 5
     if not there:
-        common.note("byheart: there are no memory files yet; add a memory with: byheart remember")
+        common.note("No memory files yet. Add a memory with: byheart remember")
         return 0
     return 0
 
 
 @click.command(epilog=common.examples("byheart profile", "byheart profile --explain"))
-@click.option("--explain", is_flag=True, help="Also say what was left out, and why.")
+@click.option("--explain", is_flag=True, help="Also show what was left out, and why.")
 @group.scope_option
 @group.json_option
 def profile(explain: bool, scope: str | None, as_object: bool) -> int:
-    """Show the Active Profile: at most 15 preferences and lessons that apply to a session here.
+    """Show your profile: up to 15 preferences and lessons that apply here.
 
-    Entries of low confidence and entries that wait for confirmation are left out. What the user asks for in the session
-    always wins over the profile.
+    Low-confidence and unconfirmed entries are left out. What the user asks for in the session always wins over the
+    profile.
     """
     opened = common.opened()
     view = opened.memory.profile(scopes=common.scopes_of(scope))
@@ -145,19 +145,18 @@ def profile(explain: bool, scope: str | None, as_object: bool) -> int:
         return 0
     if any(each.rule == "unreadable" for each in view.problems):
         return 5
-    common.note("byheart: the profile is empty; add to it with: byheart remember --key writing.tone concise")
+    common.note('Your profile is empty. Add to it with: byheart remember "I prefer pnpm"')
     return 0
 
 
 @click.command(epilog=common.examples("byheart rules", "byheart rules --global"))
-@click.option("--all-scopes", is_flag=True, help="This project's rules and the global ones together.")
+@click.option("--all-scopes", is_flag=True, help="Both this project's and global rules.")
 @group.scope_option
 @group.json_option
 def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
-    """Show the three to seven rules that come before a session.
+    """Show the rules a session is told first (3 to 7).
 
-    Constraints come before rules, rules before preferences; then weight counts, then the newer line. Overruled entries
-    are left out.
+    Constraints come before rules, rules before preferences, then by weight and date. Overridden entries are left out.
     """
     opened = common.opened()
     scopes = (Scope.LOCAL, Scope.GLOBAL) if all_scopes else (Scope(scope or "local"),)
@@ -170,9 +169,9 @@ def rules(all_scopes: bool, scope: str | None, as_object: bool) -> int:
             weight = f" (weight {hit.record.weight})" if hit.record.weight > 1 else ""
             common.say(f"- [{hit.record.kind.value}] {hit.record.text}{weight}")
     if _disabled(found.problems):
-        common.note("byheart: memory is switched off")
+        common.note("Memory is off. Turn it on with: byheart settings enabled on")
         return 0
-    return common.ended(found, "there are no rules here; add one with: byheart remember")
+    return common.ended(found, 'No rules yet. Add one with: byheart remember "never push to main"')
 
 
 def _disabled(problems: Sequence[Finding]) -> bool:
@@ -180,11 +179,13 @@ def _disabled(problems: Sequence[Finding]) -> bool:
 
 
 @click.command(epilog=common.examples("byheart log", "byheart log -n 5 --json"))
-@click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many entries.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Maximum number of entries."
+)
 @group.scope_option
 @group.json_option
 def log(limit: int, scope: str | None, as_object: bool) -> int:
-    """Show what changed, newest first, with the receipts that undo takes."""
+    """Show changes, newest first, with receipts for undo."""
     opened = common.opened()
     entries = opened.memory.log(scope=common.scope_of(scope) or Scope.LOCAL, most=limit)
     if as_object:
@@ -202,7 +203,7 @@ def log(limit: int, scope: str | None, as_object: bool) -> int:
         for line in table(rows):
             common.say(line)
     if not entries:
-        common.note("byheart: nothing has changed yet")
+        common.note("No changes yet.")
         return 0
     return 0
 
@@ -216,15 +217,17 @@ _ASKED, _LISTED = 5, 20
     )
 )
 @click.argument("query", nargs=-1)
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), help="How many at most: 5 that fit, or the 20 newest.")
-@click.option("--gather", is_flag=True, help="Keep what is new now, without waiting for upkeep.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 1000), help="Maximum number (default: 5 matches, or the 20 newest)."
+)
+@click.option("--gather", is_flag=True, help="Collect new experiences now.")
 @group.scope_option
 @group.json_option
 def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: str | None, as_object: bool) -> int:
-    """Ask for experiences that have to do with something; without a question, list the newest.
+    """Show related past experiences; without a query, the newest.
 
-    An experience is what said something new when it was gathered: a record, a lesson, a failure that a session overcame.
-    They are kept where journal.experience_store_enabled is true.
+    An experience is a record, lesson or solved failure that was new when it was collected. Enable with
+    journal.experience_store_enabled.
     """
     opened = common.opened(upkeep=not gather)
     journal = opened.memory.journal()
@@ -240,7 +243,7 @@ def experiences(query: tuple[str, ...], limit: int | None, gather: bool, scope: 
     else:
         _show(found)
     if not found:
-        common.note("byheart: nothing fits" if query else "byheart: there are none yet; gather them with --gather")
+        common.note("No match." if query else "No experiences yet. Collect them with: byheart experiences --gather")
     return 0 if found or not query else 1
 
 
@@ -296,22 +299,20 @@ def _show(found: Sequence[Experience]) -> None:
     )
 )
 @click.option(
-    "--explain", is_flag=True, help="Say of each line why it is in, what was left out and why, and what each costs."
+    "--explain", is_flag=True, help="Explain each line: why it is included, what was left out, and token costs."
 )
+@click.option("--hint", default="", metavar="TEXT", help="What the session is about: first prompt, branch, files.")
+@click.option("--tokens", type=click.IntRange(200, 200_000), help="Maximum tokens (default: brief.tokens).")
 @click.option(
-    "--hint", default="", metavar="TEXT", help="What the session is about: its first prompt, a branch, files."
+    "--characters", type=click.IntRange(1_000, 1_000_000), help="Maximum characters, for agents that truncate."
 )
-@click.option("--tokens", type=click.IntRange(200, 200_000), help="Most tokens; brief.tokens says how many else.")
-@click.option(
-    "--characters", type=click.IntRange(1_000, 1_000_000), help="Most characters, as for agents that cut longer texts."
-)
-@click.option("--prepare", is_flag=True, hidden=True, help="Only make it ready for the hooks.")
+@click.option("--prepare", is_flag=True, hidden=True, help="Only prepare it for the hooks.")
 @group.json_option
 def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, prepare: bool, as_object: bool) -> int:
-    """Show what a session in this folder is told at its start.
+    """Show the brief that the next session here will receive.
 
-    It is made from your profile, the rules, what sessions taught, and the journal: for this project and for all, never of
-    another. Each line names where it stands (byheart memory read shows it).
+    It is built from your profile, rules, handbook and journal, for this project and global, never from another project.
+    Each line has an address; read it with byheart memory read.
     """
     opened = common.opened(upkeep=False)
     around = common.surroundings()
@@ -331,22 +332,20 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
     if found is not None and not found.told:
         return 0
     if found is None:
-        common.note(
-            "byheart: there is nothing to tell a session here yet; byheart learn or byheart remember changes that"
-        )
+        common.note("Nothing to tell a session here yet. Start with: byheart learn, or byheart remember")
         return 0
     return 0
 
 
 @click.command(epilog=common.examples("byheart gain", "byheart gain --weeks 26", "byheart gain --svg gain.svg"))
-@click.option("--weeks", type=click.IntRange(1, 520), default=8, show_default=True, help="How far to look back.")
-@click.option("--svg", "svg", metavar="FILE", help="Also write the picture to FILE, which must not exist.")
+@click.option("--weeks", type=click.IntRange(1, 520), default=8, show_default=True, help="Weeks to look back.")
+@click.option("--svg", "svg", metavar="FILE", help="Also write a picture to FILE (must not exist).")
 @group.json_option
 def gain(weeks: int, svg: str | None, as_object: bool) -> None:
-    """Show what memory would have spared you, and what it did spare.
+    """Show which errors memory would have prevented, and which it did.
 
-    Counted on your own sessions: an error counts where an earlier session of the same project had got over it. Minutes run from the
-    failure to the call that worked, 30 at most; an error that was never solved counts none.
+    Counts errors in your sessions that an earlier session of the same project had already solved. Minutes run from the failure
+    to the call that worked, at most 30; unsolved errors count none.
     """
     opened, around = common.opened(upkeep=False), common.surroundings()
     every = sessions.open_sessions(opened, around)
@@ -373,9 +372,9 @@ def gain(weeks: int, svg: str | None, as_object: bool) -> None:
         return
     if not found.again:
         common.say(
-            f"No error was met again in {sum(found.sessions.values())} sessions of the last {weeks} weeks."
+            f"No error came back in {counted(sum(found.sessions.values()), 'session')} of the last {weeks} weeks."
             if any(found.sessions.values())
-            else f"No session of the last {weeks} weeks was learnt from yet. Learn from them with: byheart learn"
+            else f"No sessions from the last {weeks} weeks were learnt from yet. Learn with: byheart learn"
         )
     else:
         _gained(found, by_week)
@@ -423,7 +422,7 @@ def _counts(own: Sequence[app_gain.Again]) -> tuple[str, str, str, str]:
 @click.argument("session", required=False)
 @group.json_option
 def why(session: str | None, as_object: bool) -> None:
-    """Show what a session was told, and why: the last one, or the one with this id prefix."""
+    """Show what a session was told and why: the last one, or the one with this id prefix."""
     opened = common.opened(upkeep=False)
     found = briefs.why(opened.home, session)
     remarks = moments.told(opened.home, str(found["client"]), str(found["session"]))
