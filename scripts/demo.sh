@@ -29,7 +29,7 @@ print(next((name for name in known if name), ""))' || true
 
 own=${BYHEART_HOME:-$HOME/.byheart}
 [ -e "$own" ] && had=yes || had=
-echo "Looking for the sessions that agents left on this machine (transcripts are only read; the first look takes a while) ..."
+echo "Looking for agent sessions on this machine (read-only; the first time takes longer) ..."
 if [ "$("$byheart" sessions -n 1 --json </dev/null 2>/dev/null)" != "[]" ]; then
   where=$own
 else
@@ -37,28 +37,27 @@ else
   [ -n "$had" ] || rm -rf "$own"
   place=$(mktemp -d)
   trap 'rm -rf "$place"' EXIT
-  echo "There are none, so a small sample stands in: a shop that somebody built with four agents."
+  echo "No sessions found. Using a small sample instead: a shop built with four agents."
   export HOME="$sample" BYHEART_HOME="$place/byheart"
-  where="a folder that is thrown away"
+  where="a temporary folder (deleted now)"
 fi
 cd "${place:-/}"
 try learn
 project=$(latest)
 if [ -n "$project" ]; then
-  printf '\nThe brief that the next session in %s would be handed:\n' "${project%-*}"
+  printf '\nThe brief that the next session in %s would receive:\n' "${project%-*}"
   try memory view --project "$project"
   try memory stats --project "$project"
 fi
 
 cat <<TEXT
 
-What was learnt lies in $where, as Markdown that you can read and edit; your lines stay.
+What was learnt is stored in $where, as Markdown. Your edits are never overwritten.
 
-  $byheart memory view       the brief of the project you stand in
-  $byheart recall WORDS      ask all of memory; how, fix, blame and sessions ask the transcripts
-  $byheart remember "..."    tell it something yourself
-  $byheart inbox             what it was not sure of
-  $byheart memory clear      take away what was learnt of this project
-
-README.md has the rest.
+  $byheart init              connect your agents
+  $byheart brief             the brief for the current project
+  $byheart recall WORDS      search memory
+  $byheart remember "..."    save a preference or rule
+  $byheart inbox             decide on uncertain items
+  $byheart help              all commands
 TEXT

@@ -1,4 +1,4 @@
-"""Taking over what agents remembered themselves: every format, once."""
+"""Taking over agents' own memory: every format, once."""
 
 from __future__ import annotations
 

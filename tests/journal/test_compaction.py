@@ -372,7 +372,7 @@ class Torn(SharedFiles):
         if str(place).endswith("journal/MEMORY.md") and "compacted" in text and not self.torn:
             self.torn = True
             Path(str(place)).write_text(text[: len(text) // 2], encoding="utf-8")
-            raise Unwritable(str(place), "the disk is full; the old file stands", "free some space")
+            raise Unwritable(str(place), "the disk is full; the old file is unchanged", "free some space")
         return super().write(place, text, base)
 
     torn = False

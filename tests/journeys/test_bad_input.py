@@ -124,8 +124,10 @@ def test_full_disk_gives_a_message_and_the_old_file_stands(bench: Bench, cli: Cl
                 stream.flush()
             except OSError:
                 pass
-        refused(cli("remember", "--key", "c.d", "x", folder=str(disk)), 5, "the disk is full; the old file stands")
-        refused(cli("remember", "never guess", folder=str(disk)), 5, "the disk is full; the old file stands")
+        refused(
+            cli("remember", "--key", "c.d", "x", folder=str(disk)), 5, "the disk is full; the old file is unchanged"
+        )
+        refused(cli("remember", "never guess", folder=str(disk)), 5, "the disk is full; the old file is unchanged")
         assert (disk / "memories.md").read_text(encoding="utf-8") == GOOD
         assert (disk / "docs/memory/memories.ndjson").read_text(encoding="utf-8") == ""
         assert not list(disk.rglob(".byheart-*"))

@@ -139,7 +139,7 @@ def test_stats_count_and_draw(cli: Cli, worked: Bench, tmp_path: Path) -> None:
     picture = target.read_text()
     assert picture.startswith("<svg") and "claude-code" in picture
     again = cli("sessions", "stats", "--svg", str(target))
-    assert again.code == 3 and "exists already" in again.err
+    assert again.code == 3 and "already exists" in again.err
     assert cli("sessions", "stats", "--svg", "-").out == picture
 
 

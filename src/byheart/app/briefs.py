@@ -224,16 +224,16 @@ def why(home: str, session: str | None) -> dict[str, Any]:
     every = cards.every_sent(home)
     if not every:
         raise NothingFound(
-            "no session was told anything yet; byheart install connects agents, byheart brief shows what they get"
+            "No session has received a brief yet. Connect agents with: byheart install. Preview the brief with: byheart brief"
         )
     if not session:
         return every[0]
     fitting = [each for each in every if str(each.get("session", "")).startswith(session)]
     if not fitting:
-        raise NothingFound(f"no session whose id begins with {session!r} was told anything")
+        raise NothingFound(f"no session with the id prefix {session!r} has received a brief")
     if len({each["session"] for each in fitting}) > 1:
         names = ", ".join(str(each["session"]) for each in fitting[:5])
-        raise BadInput(f"{session!r} fits {len(fitting)} sessions; name one: {names}")
+        raise BadInput(f"{session!r} matches {len(fitting)} sessions; name one: {names}")
     return fitting[0]
 
 

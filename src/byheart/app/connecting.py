@@ -67,6 +67,7 @@ def plugin(opened: OpenMemory, around: Surroundings, agent: str) -> tuple[dict[s
     known = plugins.get(agent)
     if known is None or known.plugin is None:
         raise BadInput(f"there is no plugin for {agent!r}; there are {', '.join(plugins)}")
+    _put_gate(opened)
     return known.plugin(_target(opened, around, None), extensions.text), known.plugin_commands
 
 
@@ -143,8 +144,7 @@ def install(
         )
         if trust and hooks is not None and hooks.after is not None:
             found, notes = with_trust(found, hooks.after, os.path.realpath(hooks.path), dict(around.environment))
-    if opened.config.moments.enabled:
-        _put_gate(opened)
+    _put_gate(opened)
     with _alone(opened.home), uninterrupted():
         done = known.connect(found, scope_of(project))
     done.notes += notes
@@ -152,14 +152,16 @@ def install(
 
 
 def _put_gate(opened: OpenMemory) -> None:
-    """Write the script that agents call before and after their tools."""
+    """Write the script that agents' hooks call."""
     command = launcher()
     chosen = os.environ.get("BYHEART_HOME")
+    gone = f"byheart is gone from {command[0]}. Install it again and run: byheart install --all"
     text = (
         extensions.text("gate.sh")
         .replace("{{home}}", shlex.quote(opened.home))
         .replace("{{python}}", shlex.quote(command[0]))
-        .replace("{{variables}}", f"BYHEART_HOME={shlex.quote(opened.home)} " if chosen else "")
+        .replace("{{gone}}", shlex.quote(json.dumps({"systemMessage": gone})))
+        .replace("{{variables}}", f"export BYHEART_HOME={shlex.quote(opened.home)}" if chosen else ":")
         .replace("{{command}}", shlex.join(command))
     )
     place = Place(opened.home, "bin/byheart")

@@ -86,7 +86,7 @@ def _recall_checkups(opened: OpenMemory) -> Iterator[Checkup]:
     if opened.config.text("recall.embedder") == "builtin":
         model = shipped.EMBEDDER
         is_there = shipped.is_there(model, os.path.join(opened.home, "models"))
-        detail = model.name if is_there else f"{model.name} is not installed; byheart model install gets it"
+        detail = model.name if is_there else f"{model.name} is not installed; get it with: byheart model install"
         yield Checkup(subject="model", state="ok" if is_there else "warning", detail=detail)
     use = noted(opened.files, Place(opened.home, USE))
     for name, counts in use[1].items() if use else ():

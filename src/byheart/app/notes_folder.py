@@ -72,7 +72,7 @@ class NotesFolder:
         if place == self._folder or self._kind(place) == "folder":
             raise BadInput(f"{path} is a folder")
         if self._kind(place):
-            raise Conflict(f"{path} exists already; change it with str_replace or insert, or delete it first")
+            raise Conflict(f"{path} already exists; change it with str_replace or insert, or delete it first")
         if sum(1 for _ in self._every(self._folder, _DEPTH)) >= _MOST_FILES:
             raise Refused(f"the folder holds {_MOST_FILES} files already; delete one first")
         self._write(place, path, file_text)
@@ -125,7 +125,7 @@ class NotesFolder:
         if not kind:
             raise NothingFound(f"{old_path} does not exist")
         if self._kind(new):
-            raise Conflict(f"{new_path} exists already; nothing was changed")
+            raise Conflict(f"{new_path} already exists; nothing was changed")
         if new.path.startswith(f"{old.path}/"):
             raise BadInput(f"{new_path} lies in {old_path}")
         for each in list(self._every(old, _DEPTH)) if kind == "folder" else [old]:
@@ -227,8 +227,8 @@ def memory_folder(folder: str, environment: Mapping[str, str] | None = None) -> 
 
 
 def of_context(context: Context) -> NotesFolder:
-    """The notes of the project that a memory was opened for. Raises Unwanted while memory is switched off."""
+    """The notes of the project that a memory was opened for. Raises Unwanted while memory is off."""
     if not is_enabled(context, context.roots[Scope.LOCAL]):
-        raise Unwanted("memory is switched off; byheart settings shows where")
+        raise Unwanted("memory is off; byheart settings shows where")
     own = context.roots[Scope.LOCAL].folder
     return NotesFolder(context.files, context.scanner, Place(own.base, f"{own.path}/memories"))

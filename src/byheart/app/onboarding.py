@@ -172,7 +172,7 @@ def _take_over(opened: OpenMemory, around: Surroundings, done: Begun) -> None:
     try:
         done.taken = own_memories.take_over(opened.memory.context, home, dict(around.environment), (), dry_run=False)
     except ByheartError as error:
-        done.problems.append(f"what agents remembered themselves: {error}")
+        done.problems.append(f"agents' own memory: {error}")
 
 
 def _learn(

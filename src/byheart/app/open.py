@@ -108,7 +108,7 @@ class OpenMemory:
         try:
             self.files.write(place, text, "")
         except Conflict:
-            raise Refused(f"{place} exists already; name another file") from None
+            raise Refused(f"{place} already exists; name another file") from None
 
 
 class _Dialects(Mapping[str, Dialect]):
@@ -233,7 +233,7 @@ def trust_of(home: str, project: Project, files: Files, clock: Callable[[], date
 
 
 def _search_tools(around: Surroundings, config: Config, home: str, files: Files) -> Callable[[], SearchTools]:
-    """Where records are searched, made when it is first asked for; while memory is switched off, nothing is kept of it."""
+    """Where records are searched, made when it is first asked for; while memory is off, nothing is kept of it."""
     path = os.path.join(home, "state", "index.db")
 
     @cache

@@ -52,11 +52,11 @@ else:
 
 
 def open_sessions(opened: OpenMemory, around: Surroundings, *, even_off: bool = False) -> Sessions:
-    """Every agent's sessions on this machine. Raises Unwanted while memory is switched off, since an index is a memory too, but
+    """Every agent's sessions on this machine. Raises Unwanted while memory is off, since an index is a memory too, but
     for who wants something forgotten."""
     config, home = opened.config, opened.home
     if not config.flag("memory.enabled") and not even_off:
-        raise Unwanted("memory is switched off, so no transcript is read; set memory.enabled to true")
+        raise Unwanted("memory is off, so no transcript is read; set memory.enabled to true")
     index = _index(home, even_broken=even_off)
     folders = dict.fromkeys([opened.project.folder, *known_folders(home), *index.folders()])
     chosen = tuple(around.expanded(each) for each in config.text("sessions.folders").split(os.pathsep) if each.strip())
@@ -74,7 +74,7 @@ def open_sessions(opened: OpenMemory, around: Surroundings, *, even_off: bool = 
             raise BadSetting(
                 config.origins["sessions.agents"],
                 "sessions.agents",
-                f"names {name!r}, which is no agent",
+                f"names {name!r}, which is not an agent",
                 ", ".join(known),
             )
     brought = {path for folder in machine.projects for path in trusted.strange_transcripts(around, folder)}
@@ -117,7 +117,7 @@ def _index(home: str, *, even_broken: bool) -> SqliteIndex:
 def open_learning(
     opened: OpenMemory, around: Surroundings, every: Sessions | None = None, *, even_off: bool = False
 ) -> Learning:
-    """Learning of all projects. Raises Unwanted while memory is switched off, but for who wants something forgotten."""
+    """Learning of all projects. Raises Unwanted while memory is off, but for who wants something forgotten."""
     config = opened.config
     queue = SqliteQueue(os.path.join(opened.home, "state", "state.db"), around.clock)
     return Learning(
@@ -151,7 +151,7 @@ def _context_of(opened: OpenMemory, around: Surroundings, project: str, folders:
 
 
 def _is_off(opened: OpenMemory, around: Surroundings, folder: str | None) -> bool:
-    """Whether memory is switched off where a session ran: by the settings in force there, or by its notebook's own switch."""
+    """Whether memory is off where a session ran: by the settings in force there, or by its notebook's own switch."""
     if folder is None:
         return not is_enabled(opened.memory.context, opened.memory.context.roots[Scope.GLOBAL])
     try:
@@ -289,7 +289,7 @@ def model_states(opened: OpenMemory, around: Surroundings) -> list[dict[str, str
     wanted = (shipped.RERANKER,) if kind != "builtin" else (shipped.EMBEDDER, shipped.RERANKER)
     for model in wanted:
         ready = shipped.is_there(model, store)
-        state = "ready" if ready else "not installed; byheart model install gets it"
+        state = "ready" if ready else "not installed; get it with: byheart model install"
         found.append({"name": model.name, "ready": ready, "state": state})
     return found
 

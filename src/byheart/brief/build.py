@@ -58,7 +58,7 @@ _USERS = frozenset(("profile", "rules", "wishes", "journal"))
 
 
 _BAD_SETTINGS = "(byheart: this repository's .byheart.toml cannot be used and is ignored; `byheart settings` says why)"
-OFF = "memory is switched off here; `byheart settings` shows where, `byheart settings enabled on` turns it on"
+OFF = "memory is off here; `byheart settings` shows where, `byheart settings enabled on` turns it on"
 _UNTRUSTED = "(byheart: this repository brings memory files that the user has not accepted, so they are ignored: {names}. The user can run `byheart trust`.)"
 
 

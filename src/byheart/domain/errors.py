@@ -73,7 +73,7 @@ class Unsafe(Refused):
 
 
 class Unwanted(Refused):
-    """Memory is switched off, or this was forgotten on request."""
+    """Memory is off, or this was forgotten on request."""
 
 
 class Unnatural(Refused):
@@ -89,7 +89,7 @@ class NotUndoable(Refused):
 
 
 class Conflict(ByheartError):
-    """The file changed in between; nothing was written."""
+    """The file changed in the meantime; nothing was written."""
 
     exit_code = 4
 

@@ -77,7 +77,7 @@ class Listing:
     problems: tuple[Finding, ...] = ()
     # Whether what was found surely has to do with what was asked for; a neighbour may be all there is.
     is_sure: bool = True
-    # What a fuller answer would have needed and could not be had.
+    # What a fuller answer would have needed and could not be downloaded.
     missing: str | None = None
 
 

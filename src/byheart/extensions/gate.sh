@@ -1,7 +1,16 @@
 #!/bin/sh
-# Written by byheart install. An agent calls this before and after its tools; most calls are nothing that memory knows of, and those end
-# here, without starting Python.
+# Written by byheart install; agents' hooks call it. It answers without starting Python where memory has nothing on a tool call, and
+# says so, once a session, where byheart itself is gone.
 home={{home}}
+{{variables}}
+if [ ! -x {{python}} ]; then
+    [ "$2" = session-start ] && printf '%s\n' {{gone}}
+    exit 0
+fi
+case "$2" in
+pre-tool | post-tool) ;;
+*) exec {{command}} "$@" ;;
+esac
 input=$(cat)
 case "$2" in
 pre-tool)
@@ -17,6 +26,5 @@ post-tool)
     fi
     ;;
 esac
-[ -x {{python}} ] || exit 0
-printf '%s' "$input" | {{variables}}{{command}} "$@"
+printf '%s' "$input" | {{command}} "$@"
 exit 0

@@ -188,7 +188,7 @@ def refuse_unsafe(context: Context, record: Record, more: dict[str, Value], *, a
 
 def _refuse_unwanted(context: Context, root: Root, record: Record) -> None:
     if not is_enabled(context, root):
-        raise Unwanted("not stored: memory is switched off here; turn it on with: byheart settings enabled on")
+        raise Unwanted("not stored: memory is off here; turn it on with: byheart settings enabled on")
     if private := personal.kind_of(record.text):
         raise Unwanted(f"not stored: it tells of a person's private life ({private}); only the user may ask for that")
     stone = tombstones.blocks(ledger.tombstones(context), context.salt(), None, (record.text,))
@@ -216,7 +216,7 @@ def _put(context: Context, place: Place, text: str) -> None:
             return
         except Conflict as conflict:
             last = conflict
-    raise Conflict(f"{last}; it kept changing, try again in a moment")
+    raise Conflict(f"{last}; it keeps changing; try again in a moment")
 
 
 def _put_daily(context: Context, place: Place, text: str) -> list[str]:

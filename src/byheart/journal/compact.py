@@ -177,7 +177,7 @@ def _run(context: Context, own_journal: JournalFiles) -> Compacted:
                 return _carried_out(context, own_journal, plan, archived)
             except Conflict as conflict:
                 problem = conflict
-        raise Conflict(f"{problem}; it kept changing, try again in a moment")
+        raise Conflict(f"{problem}; it keeps changing; try again in a moment")
     except ByheartError as error:
         _log(context, root, "compaction failed", f"compaction failed: {error}")
         raise

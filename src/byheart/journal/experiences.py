@@ -69,7 +69,7 @@ def gather(context: Context, scope: Scope, sessions: Iterable[PossibleExperience
                 # Another program wrote to it; what it added counts.
                 continue
         else:
-            raise Conflict(f"{place} kept changing; try again in a moment")
+            raise Conflict(f"{place} keeps changing; try again in a moment")
     return Gathered(
         path=str(place),
         added=tuple(added),
@@ -110,7 +110,7 @@ def _secrets(context: Context, scope: Scope) -> _Secrets:
 
 def _wanted(context: Context) -> None:
     if not context.limits.enabled:
-        raise Unwanted("memory is switched off; set memory.enabled to true")
+        raise Unwanted("memory is off; set memory.enabled to true")
     if not context.journal.experience_store_enabled:
         raise Unwanted("no experiences are kept; set journal.experience_store_enabled to true")
 
@@ -431,7 +431,7 @@ def read_store(context: Context, place: Place) -> Store:
             raise ValueError(problem)
         more = {name: value for name, value in raw.items() if name != "experiences"}
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise Unreadable(str(place), problem, "mend it or move it away; it is made anew from the notebooks") from None
+        raise Unreadable(str(place), problem, "fix it or move it away; it is rebuilt from memory") from None
     return Store(tuple(found), snapshot.digest, {"version": 1, **more})
 
 

@@ -121,9 +121,9 @@ def _silence(context: Context, *, main: bool) -> str:
     if not main:
         return "only the main session is told"
     if not context.journal.session_memory_enabled:
-        return "session memory is switched off (journal.session_memory_enabled)"
+        return "session memory is off (journal.session_memory_enabled)"
     try:
-        return "" if is_enabled(context, context.roots[Scope.LOCAL]) else "memory is switched off"
+        return "" if is_enabled(context, context.roots[Scope.LOCAL]) else "memory is off"
     except ByheartError:
         # A broken memories.md says nothing about the journal.
         return ""
@@ -279,7 +279,7 @@ def _from_elsewhere(
         return
     try:
         if not readable:
-            raise Unreadable(str(own_journal.memory), "it cannot be read", "mend it and try again")
+            raise Unreadable(str(own_journal.memory), "it cannot be read", "fix it and try again")
         archive = archived_as(context, own_journal, set(logged))
     except ByheartError as error:
         told.notes.append(f"{len(logged)} records of the last days are held back: {error}")

@@ -100,7 +100,7 @@ def _of_journal(context: Context, path: str) -> str:
     elif (day := _day(name)) is not None:
         place = own_files.daily(day)
     else:
-        raise BadInput(f"{name!r} is no part of the journal; {SCHEME}journal, {SCHEME}journal/2026-01-31 and {SCHEME}journal/LONGMEMORY are")  # fmt: skip
+        raise BadInput(f"{name!r} is not part of the journal; {SCHEME}journal, {SCHEME}journal/2026-01-31 and {SCHEME}journal/LONGMEMORY are")  # fmt: skip
     text = files.read(context, place).text
     if text is None:
         raise NothingFound(f"{place} does not exist")
@@ -143,7 +143,7 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 def read_handbook_file(own_handbook: HandbookFiles, address: str) -> str:
     """What an address names. It is decoded once; nothing outside the handbook is read, whatever it spells."""
     if not address.casefold().startswith(SCHEME):
-        raise BadInput(f"{address!r} is no memory address; they begin with {SCHEME}root")
+        raise BadInput(f"{address!r} is not a memory address; addresses begin with {SCHEME}root")
     rest = address[len(SCHEME) :]
     for mark in "?#":
         rest = rest.split(mark, 1)[0]
@@ -171,7 +171,7 @@ def _decoded(path: str) -> str:
     try:
         return plain.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadInput(f"{path!r} is not spelled in UTF-8") from None
+        raise BadInput(f"{path!r} is not UTF-8") from None
 
 
 def _text(own_handbook: HandbookFiles, path: str, address: str) -> str:
@@ -187,5 +187,5 @@ def _text(own_handbook: HandbookFiles, path: str, address: str) -> str:
     if below:
         return "".join(f"{name}\n" for name in below)
     if not known:
-        raise NothingFound(f"there is no memory for {own_handbook.name} yet; byheart learn makes it")
+        raise NothingFound(f"there is no memory for {own_handbook.name} yet; run: byheart learn")
     raise NothingFound(f"{address}: memory has no such file; {SCHEME}root/MEMORY.md is the whole of it")

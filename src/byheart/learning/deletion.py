@@ -248,7 +248,7 @@ def meant(own: HandbookFiles, what: str) -> tuple[Hit, bool]:
         if wanted and len(wanted & said) / len(wanted) >= _MEANT:
             fitting.setdefault(normalised(hit.record.text), (hit, is_learnt))
     if not fitting:
-        raise NothingFound(f"nothing in memory says {what!r}; reject it, and it is not asked about again")
+        raise NothingFound(f"nothing in memory says {what!r}; reject it to stop being asked about it")
     if len(fitting) > 1:
         raise Ambiguous(what, [hit for hit, _ in fitting.values()])
     return next(iter(fitting.values()))

@@ -110,7 +110,7 @@ class Learning:
         began = time.monotonic()
         report = LearnReport()
         if wanted.is_automatic and not self._settings.enabled:
-            raise Refused("learning by itself is switched off; set learning.enabled to true, or run byheart learn")
+            raise Refused("automatic learning is off; set learning.enabled to true, or run byheart learn")
         within = selection.bounds(self._settings, is_automatic=wanted.is_automatic, chosen=self._chosen)
         within = within if wanted.most is None else replace(within, most=wanted.most)
         tools = self._tools()
@@ -422,7 +422,7 @@ class Learning:
         own = self.handbook(project)
         self._restore(own.project)
         if not self._queue.extracts(own.project):
-            raise NothingFound(f"nothing was learnt of {own.name} yet; byheart learn does it")
+            raise NothingFound(f"nothing was learnt of {own.name} yet; run: byheart learn")
         with self._queue.working():
             self._queue.touch(own.project, self._revision(own))
             self._queue.retry(CONSOLIDATE, own.project)
@@ -452,10 +452,10 @@ class Learning:
         every = (kept for project in self._queue.projects() for kept in self._queue.extracts(project))
         found = [(kept.written.thread, kept) for kept in every if kept.written.thread.id.startswith(name)]
         if not found:
-            raise NothingFound(f"nothing was learnt from a session called {name!r}")
+            raise NothingFound(f"nothing was learnt from session {name!r}")
         if len(found) > 1:
             names = ", ".join(thread.id for thread, _ in found[:5])
-            raise BadInput(f"{name!r} fits {len(found)} sessions; name one: {names}")
+            raise BadInput(f"{name!r} matches {len(found)} sessions; name one: {names}")
         thread, kept = found[0]
         bury(self._context.files, self._home, thread.id, thread.path)
         self._queue.remove([thread.id])
@@ -497,4 +497,4 @@ class Learning:
             done = self._consolidated(own.project, [("", "")], force=True)
         if done.refused:
             why = f"it is forgotten, but the handbook could not be written: {done.refused}"
-            raise Conflict(f"{why}; byheart learn tries again")
+            raise Conflict(f"{why}; try again with: byheart learn")

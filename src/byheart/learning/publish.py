@@ -62,7 +62,7 @@ def publish(handbook: HandbookFiles, edition: Edition, is_ours: Callable[[], boo
         finish(handbook)
         for path in edition.files:
             if files.read(handbook.place(path)).digest != edition.bases.get(path, ""):
-                raise Conflict(f"{handbook.place(path)} was saved meanwhile; nothing was written")
+                raise Conflict(f"{handbook.place(path)} was saved in the meantime; nothing was written")
         if not is_ours():
             raise Conflict("another process took this work over; nothing was written")
         before = {path: files.read(handbook.place(path)).text for path in edition.files}
@@ -76,7 +76,7 @@ def publish(handbook: HandbookFiles, edition: Edition, is_ours: Callable[[], boo
         if not keep:
             _drop_backups(handbook, 0)
         if saved:
-            raise Conflict(f"{handbook.place(saved[0])} was saved meanwhile and is left as it is")
+            raise Conflict(f"{handbook.place(saved[0])} was saved in the meantime and was left alone")
 
 
 def finish(handbook: HandbookFiles) -> list[str]:

@@ -135,9 +135,9 @@ def named(own_handbook: HandbookFiles, name: str) -> InboxItem:
     """One of them, by its id or how that begins."""
     found = [each for each in waiting(own_handbook) if each.id.startswith(name.strip())] if name.strip() else []
     if not found:
-        raise NothingFound(f"nothing in the inbox is called {name!r}; byheart inbox shows what is")
+        raise NothingFound(f"no inbox item {name!r}; list them with: byheart inbox")
     if len(found) > 1:
-        raise BadInput(f"{name!r} fits {len(found)}: {', '.join(each.id for each in found)}")
+        raise BadInput(f"{name!r} matches {len(found)}: {', '.join(each.id for each in found)}")
     return found[0]
 
 
@@ -184,9 +184,9 @@ def named_job(jobs: Sequence[JobView], name: str) -> JobView:
     found = [job for job in jobs if job.key.startswith(name)] if name else []
     exact = [job for job in found if job.key == name]
     if not found:
-        raise NothingFound(f"no job is called {name!r}; byheart jobs list shows them")
+        raise NothingFound(f"no job {name!r}; list them with: byheart jobs list")
     if len(exact or found) > 1:
-        raise BadInput(f"{name!r} fits {len(found)} jobs; name one: {', '.join(job.key for job in found[:5])}")
+        raise BadInput(f"{name!r} matches {len(found)} jobs; name one: {', '.join(job.key for job in found[:5])}")
     return (exact or found)[0]
 
 

@@ -113,7 +113,7 @@ def of_sessions(own: HandbookFiles, sessions: Sessions, selector: str) -> Forget
             pass
         else:
             raise BadInput(
-                f"{name!r} is a session: byheart memory forget {listed.id} takes away what it taught, "
+                f"{name!r} is a session: byheart memory forget {listed.id} deletes what was learnt from it, "
                 f"byheart forget {listed.agent}:{listed.id}#TURN one turn of it"
             )
     if longer := _saying_more(own, selector):

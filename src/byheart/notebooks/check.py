@@ -306,7 +306,7 @@ def apply(context: Context, proposal: Proposal) -> Receipt:
     def decide(document: Document) -> Decision:
         same = [each for each in document.placed if each.record == proposal.record]
         if not same:
-            raise NothingFound(f"line {proposal.line} of {proposal.path} changed in between; nothing was done")
+            raise NothingFound(f"line {proposal.line} of {proposal.path} changed in the meantime; nothing was done")
         at = min(same, key=lambda each: abs(each.line - proposal.line))
         change: Change = Drop(old=at, reason=None)
         record = at.record

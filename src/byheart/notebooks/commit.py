@@ -69,7 +69,7 @@ def commit(
                 return _attempt(context, root, name, decide, handle, before, create=create, private=private)
             except Conflict as conflict:
                 last = conflict
-        raise Conflict(f"{last}; it kept changing, try again in a moment")
+        raise Conflict(f"{last}; it keeps changing; try again in a moment")
 
 
 def _attempt(
@@ -88,7 +88,7 @@ def _attempt(
     rival = root.rivals.get(name)
     if snapshot.text is None and rival is not None and _has_moved(context, rival):
         # A new one here would stand beside the one that everybody else writes to by now.
-        raise Conflict(f"the notebook has moved to {rival} in between")
+        raise Conflict(f"the notebook moved to {rival} in the meantime")
     _refuse_strange(context, place, snapshot)
     document, recovered = usable(dialect, place, snapshot)
     decision = decide(document)

@@ -104,7 +104,7 @@ def _refuse_broken(context: Context, place: Place, dialect: str, old: str, text:
     wrong = next((each for each in document.problems if (each.rule, each.message) not in before), None)
     if wrong is not None or not document.intact:
         line, message = (wrong.line, wrong.message) if wrong else (1, "it cannot be read")
-        raise Unnatural(f"{place}:{line}", message, "mend that line and save again")
+        raise Unnatural(f"{place}:{line}", message, "fix that line and save again")
 
 
 def _entry(

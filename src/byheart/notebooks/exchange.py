@@ -107,7 +107,7 @@ def import_(
             skipped.append((line, context.scanner.redacted(str(error))))
     problems = (*_findings(context, place, found), *noted.problems)
     if not found.records and not problems:
-        raise NothingFound(f"{place} holds no memories")
+        raise NothingFound(f"{place} has no memories")
     return Imported(receipts=tuple(receipts), skipped=tuple(sorted(skipped)), problems=problems, passed=passed)
 
 
@@ -153,11 +153,7 @@ def convert(context: Context, place: Place, fmt: str | None, target: str, *, wit
     problems = _findings(context, place, found)
     kept = _unlabelled([record for _, record in found.records], problems, with_secret=with_secret)
     if not found.records:
-        raise (
-            BadInput(f"{place} holds no memories that can be read")
-            if problems
-            else NothingFound(f"{place} holds no memories")
-        )
+        raise (BadInput(f"{place} has no readable memories") if problems else NothingFound(f"{place} has no memories"))
     done = _converted(context, kept, target, problems)
     extra = []
     if found.settings != Settings():
@@ -174,7 +170,7 @@ def export(context: Context, scopes: Sequence[Scope], target: str, *, with_secre
     records = [placed.record for each in documents for placed in each.own]
     records = _unlabelled(records, problems, with_secret=with_secret)
     if not records:
-        raise NothingFound("there are no memories to export")
+        raise NothingFound("no memories to export")
     return _converted(context, records, target, problems)
 
 

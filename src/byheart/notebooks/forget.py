@@ -90,7 +90,7 @@ def _refuse_unread(context: Context, scope: Scope | None) -> None:
             raise Unreadable(
                 each.place or "",
                 f"nothing was forgotten, since it cannot be read: {each.message}",
-                "mend it and try again",
+                "fix it and try again",
             )
 
 
@@ -186,7 +186,7 @@ def _still_there(document: Document, hit: Hit) -> Placed:
     """The record as it stands now; a person may have moved it since it was found."""
     same = [each for each in document.placed if each.record == hit.record]
     if not same:
-        raise NothingFound(f"{hit.record.key or hit.id!r} changed or went away in between; nothing was removed")
+        raise NothingFound(f"{hit.record.key or hit.id!r} changed or was removed in the meantime; nothing was removed")
     # Of equal entries the one nearest to where it was found is meant.
     return min(same, key=lambda each: abs(each.line - hit.line))
 

@@ -122,13 +122,13 @@ def _wanted(
     if receipt is not None:
         raise NothingFound(f"no change has the receipt {receipt!r}; see: byheart log")
     if not newest:
-        raise NothingFound("there is nothing to undo")
+        raise NothingFound("nothing to undo")
     return max(newest, key=lambda each: each[0])[1:]
 
 
 def _refuse(root: Root, found: list[StoredChange], entry: StoredChange) -> None:
     if entry.id in {each.undoes for each in found}:
-        raise NotUndoable(f"{entry.id} has been undone already")
+        raise NotUndoable(f"{entry.id} is already undone")
     if entry.action == "forgotten":
         raise NotUndoable(
             f"{entry.id} was a forget, which cannot be undone: its text was removed everywhere; "
@@ -154,7 +154,7 @@ def _restored(context: Context, root: Root, entry: StoredChange, text: str) -> s
             shift += len(piece["new"]) - len(piece["old"])
         old = spliced(text, splices)
     if content_digest(old) != entry.before:
-        raise Conflict(f"{entry.place} cannot be brought back to what it was before {entry.id}; nothing was undone")
+        raise Conflict(f"{entry.place} cannot be restored to its state before {entry.id}; nothing was undone")
     return old
 
 

@@ -70,7 +70,7 @@ def noted(each: OpenedDocument) -> list[Hit]:
 
 
 def show(context: Context, scopes: Sequence[Scope]) -> list[Page]:
-    """All files of these scopes as they are, secrets blanked out. Works while memory is switched off."""
+    """All files of these scopes as they are, secrets blanked out. Works while memory is off."""
     pages = []
     for scope in scopes:
         for name, place in context.roots[scope].every():
@@ -119,10 +119,10 @@ def profile(context: Context, scopes: Sequence[Scope], *, activates: bool = True
     local = context.roots[Scope.LOCAL]
     notes: list[str] = []
     if not context.limits.enabled:
-        return ProfileView(enabled=False, bullets=(), notes=("memory is switched off in the configuration",))
+        return ProfileView(enabled=False, bullets=(), notes=("memory is off in the configuration",))
     notes += _activated(context) if activates else []
     if not is_enabled(context, local):
-        note = f"memory is switched off in {local.documents[PROFILE]}"
+        note = f"memory is off in {local.documents[PROFILE]}"
         return ProfileView(enabled=False, bullets=(), notes=(*notes, note))
     documents, problems = every(context, scopes, [PROFILE])
     # A notebook that is switched off lends nothing to the profile, whichever scope it has.
@@ -188,7 +188,7 @@ def _commanding(context: Context, text: str) -> list[Finding]:
 def rules(context: Context, scopes: Sequence[Scope]) -> Listing:
     """The three to seven rules of these scopes that matter most; overruled ones are not among them."""
     if not is_enabled(context, context.roots[Scope.LOCAL]):
-        return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is switched off", severity="note"),))
+        return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is off", severity="note"),))
     on = [scope for scope in scopes if is_enabled(context, context.roots[scope])]
     documents, problems = every(context, on, [RULES])
     ranked = []

@@ -97,7 +97,7 @@ def _spelt(dialect: Dialect, record: Record) -> Record:
 def _captured(context: Context, root: Root, candidate: Record, request: Request) -> Record:
     """The candidate as the capture policy lets it through; raises Refused with the policy's reason."""
     if not is_enabled(context, root):
-        raise Unwanted("not stored: memory is switched off here; turn it on with: byheart settings enabled on")
+        raise Unwanted("not stored: memory is off here; turn it on with: byheart settings enabled on")
     verdict = verdict_of(context, candidate, request)
     if not verdict.stored:
         failed = next(reason for reason in verdict.reasons if not reason.passed)
@@ -199,7 +199,7 @@ def confirm(context: Context, selector: str, scope: Scope | None) -> Receipt:
     def decide(document: Document) -> Decision:
         current = [each for each in document.placed if each.record == hit.record]
         if not current:
-            raise NothingFound(f"{selector!r} changed in between; nothing was confirmed")
+            raise NothingFound(f"{selector!r} changed in the meantime; nothing was confirmed")
         return merge.confirmed(current[-1])
 
     done = commit(context, root, hit.dialect, decide, handle=lambda _: hit.id)

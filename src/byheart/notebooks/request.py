@@ -87,7 +87,7 @@ def routed(context: Context, request: Request) -> Request:
 def compose(request: Request) -> tuple[Record, Scope, str]:
     """The record, scope and format that a request comes to."""
     if not request.text.strip() and (request.value is None or not request.key):
-        raise BadInput("there is nothing to remember: give a sentence, or --key and --value")
+        raise BadInput("nothing to remember: give a sentence, or --key and --value")
     said = wording.parse(request.text) if request.text.strip() else None
     key = request.key or (said.key if said else None)
     kind = _kind(request, said)

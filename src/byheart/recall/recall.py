@@ -187,7 +187,7 @@ def counts(context: Context) -> Counter[str]:
 
 
 def note(context: Context, handles: Sequence[str]) -> None:
-    """Somebody got this answer. While memory is switched off nothing is noted, and what cannot be written is left."""
+    """Somebody got this answer. While memory is off nothing is noted, and what cannot be written is left."""
     if not context.limits.enabled or not handles:
         return
     day = context.clock().date().isoformat()

@@ -44,7 +44,7 @@ _WRONG = "!"
 
 
 def caught_up(context: Context) -> None:
-    """Take what changed into an index that exists already; what was forgotten leaves it at once. A process that has a model
+    """Take what changed into an index that already exists; what was forgotten leaves it at once. A process that has a model
     at hand gives new records their vectors, too."""
     search_tools = context.search_tools()
     if not search_tools.is_there():

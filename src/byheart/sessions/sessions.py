@@ -85,13 +85,13 @@ class Sessions:
     def find(self, name: str) -> Listed:
         """One session by its id, or by how that begins."""
         if not name.strip():
-            raise BadInput("name a session: its id, or how that begins")
+            raise BadInput("name a session by its id or an id prefix")
         found = self._tools.index.named(name.strip())
         if not found:
-            raise NothingFound(f"no session is called {name!r}; byheart sessions list shows them")
+            raise NothingFound(f"no session {name!r}; list them with: byheart sessions")
         if len({(each.session.agent, each.session.id) for each in found}) > 1:
             names = ", ".join(f"{each.session.agent}:{each.session.id}" for each in found[:6])
-            raise BadInput(f"{name!r} fits {len(found)} sessions; name one: {names}")
+            raise BadInput(f"{name!r} matches {len(found)} sessions; name one: {names}")
         return replace(found[0], active=self.is_active(found[0].session))
 
     def project(self, name: str) -> str:
@@ -111,7 +111,7 @@ class Sessions:
         """Refuse the name of an agent that nobody knows."""
         every = dict.fromkeys((*known, *self._tools.index.agents()))
         if name not in every:
-            raise BadInput(f"{name!r} is no agent that byheart reads; known: {', '.join(every)}")
+            raise BadInput(f"{name!r} is not an agent that byheart reads; known: {', '.join(every)}")
 
     def turns(self, session: Session) -> Sequence[Turn]:
         """A session's turns as the index keeps them: clean, long texts shortened."""
@@ -176,7 +176,7 @@ class Sessions:
 
     @property
     def missing(self) -> str | None:
-        """What a fuller search would have needed and could not be had."""
+        """What a fuller search would have needed and could not be downloaded."""
         return self._recall_models.missing
 
     def stats(self, which: Which) -> Sequence[AgentCount]:

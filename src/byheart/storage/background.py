@@ -200,7 +200,7 @@ def _refuse_odd(job: ScheduledJob) -> None:
     """A line break in a path would be a line of its own in the unit or in the crontab."""
     for word in (*job.command, *job.variables, *job.variables.values()):
         if any(ord(each) < 32 or ord(each) == 127 for each in word):
-            raise Refused(f"{word!r} has a control character, which a schedule cannot spell; choose another path")
+            raise Refused(f"{word!r} has a control character, which a schedule cannot contain; choose another path")
 
 
 def _unit_word(word: str, doubled: str = "") -> str:

@@ -70,7 +70,7 @@ class StoredChange:
 
     @property
     def is_notice(self) -> bool:
-        """Whether it only says what happened (a compaction that was skipped or failed): there is nothing to undo."""
+        """Whether it only says what happened (a compaction that was skipped or failed): nothing to undo."""
         return bool(self.note) and self.backup is None and self.pieces is None and not self.scrubbed
 
     @property

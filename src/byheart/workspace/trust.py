@@ -323,7 +323,7 @@ class Trust:
                 continue
             self._told = every
             return
-        raise Conflict(f"{self._record} kept changing; try again in a moment")
+        raise Conflict(f"{self._record} keeps changing; try again in a moment")
 
 
 class VouchedFiles:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from byheart.app.connecting import names
+from byheart.app.connecting import launcher, names
 from byheart.testing import Bench
 from tests.conftest import Cli
 
@@ -119,14 +119,34 @@ def test_agents_words_are_absolute_and_quoted(bench: Bench, cli: Cli) -> None:
         for group in groups:
             for hook in group["hooks"]:
                 words = shlex.split(hook["command"])
-                if words[0] == "/bin/sh":
-                    # The gate in front of hooks that are called at every step; it names the program itself.
-                    assert os.path.isabs(words[1]) and words[1].startswith(bench.home)
-                    assert os.access(words[1], os.R_OK)
-                    continue
-                assert words[0] == "env" and words[1] == f"BYHEART_HOME={bench.home}"
-                assert os.path.isabs(words[2])
-                assert os.access(words[2], os.X_OK)
+                # The script in memory's folder, which names the program itself.
+                assert words[:3] == ["[", "!", "-r"] and words[4:7] == ["]", "||", "/bin/sh"]
+                assert words[3] == words[7] and words[3].startswith(bench.home)
+                assert os.access(words[3], os.R_OK)
+
+
+def test_hook_of_an_environment_that_is_gone_says_so_in_one_line(bench: Bench, cli: Cli) -> None:
+    cli("install", "claude-code")
+    hooks = json.loads(Path(bench.folder, ".claude/settings.json").read_text())["hooks"]
+    gate = Path(bench.home, "bin", "byheart")
+    text = gate.read_text()
+    gate.write_text(text.replace(launcher()[0], "/nowhere/bin/byheart"))
+
+    def ran(event: str) -> subprocess.CompletedProcess[str]:
+        line = hooks[event][-1]["hooks"][-1]["command"]
+        return subprocess.run(["sh", "-c", line], input="{}", capture_output=True, text=True, check=False, timeout=30)
+
+    told = ran("SessionStart")
+    assert (told.returncode, told.stderr) == (0, "")
+    said = json.loads(told.stdout)["systemMessage"]
+    assert "/nowhere/bin/byheart" in said and "byheart install --all" in said
+    for event in ("PreToolUse", "SessionEnd"):
+        assert (ran(event).returncode, ran(event).stdout) == (0, "")
+    # dash ends with 2 where it cannot open a script, and an agent takes that for a no to its tool call.
+    gate.unlink()
+    for event in hooks:
+        done = ran(event)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), event
 
 
 def test_home_with_a_hostile_name_runs_nothing(bench: Bench, cli: Cli, tmp_path: Path) -> None:
@@ -282,7 +302,7 @@ def test_hooks_of_moments_only_where_they_are_wanted(bench: Bench, cli: Cli) -> 
     # Reading and searching start nothing of ours.
     assert hooks["PreToolUse"][0]["matcher"] == "Bash|Edit|Write|MultiEdit|NotebookEdit"
     assert hooks["PostToolUse"][0]["matcher"] == "Bash"
-    gate = Path(hooks["PreToolUse"][0]["hooks"][0]["command"].split()[1])
+    gate = Path(hooks["PreToolUse"][0]["hooks"][0]["command"].split()[3])
     assert gate.is_file() and gate.is_relative_to(bench.home)
     cli("--set", "moments.enabled=false", "install", "claude-code")
     assert not any(f'"{each}"' in settings.read_text() for each in moments)
@@ -305,7 +325,7 @@ def test_status_says_what_is_here_and_what_works(bench: Bench, cli: Cli) -> None
 def test_unknown_agent_and_nothing_named(bench: Bench, cli: Cli) -> None:
     assert cli("install", "nobody").code == 2
     done = cli("install")
-    assert done.code == 2 and "name an agent, or --all" in done.err
+    assert done.code == 2 and "Name an agent or use --all" in done.err
     assert cli("uninstall", "pi").code == 1
     assert cli("install", "pi", "--user", "--project").code == 2
     assert cli("status", "nobody").code == 2

@@ -248,5 +248,5 @@ def test_whole_memory_as_one_file_that_loads_nothing(world: World, bench: Bench)
         text=True,
         check=False,
     )
-    assert again.returncode == 3 and "exists already" in again.stderr
+    assert again.returncode == 3 and "already exists" in again.stderr
     assert json.dumps(text)

@@ -202,7 +202,7 @@ class Connections:
         place = _place(path)
         now = self._files.read(place)
         if now.text != expected:
-            raise Conflict(f"{path} was changed meanwhile; nothing of it was touched")
+            raise Conflict(f"{path} changed in the meantime and was left alone")
         if text is None:
             if now.text is not None:
                 self._files.remove(place, now.digest)

@@ -133,7 +133,7 @@ def _check_toml(text: str | None, pieces: Sequence[Piece]) -> None:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(
-            f"{path} cannot be changed: with byheart's part it would not be valid TOML ({error}); take out what is there of byheart's, or mend it, and try again"
+            f"{path} cannot be changed: with byheart's part it would not be valid TOML ({error}); remove byheart's part or fix the file, then try again"
         ) from None
 
 
@@ -170,7 +170,7 @@ def _with(text: str | None, piece: Piece) -> str | None:
             return text
         return jsonedit.with_element(_without(text, piece) or "", piece.at, piece.value)
     except jsonedit.NotJson as error:
-        raise BadInput(f"{piece.path} cannot be changed: {error}; mend it, or move it away, and try again") from None
+        raise BadInput(f"{piece.path} cannot be changed: {error}; fix it or move it away, then try again") from None
 
 
 def _without(text: str | None, piece: Piece) -> str | None:
@@ -292,12 +292,14 @@ def base(target: InstallTarget, variable: str, usual: str) -> str:
 
 
 def hook_line(target: InstallTarget, event: str, client: str, *more: str) -> str:
-    """A hook as a shell runs it, every word quoted."""
-    gated = target.gate and event in ("pre-tool", "post-tool")
-    words = [*(("/bin/sh", target.gate) if gated else target.command), "hook", event, "--client", client, *more]
-    # The gate knows where memory is.
-    given = [f"{name}={value}" for name, value in target.variables.items()] if not gated else []
-    return shlex.join(["env", *given, *words] if given else words)
+    """A hook as a shell runs it, every word quoted. It goes through the script in memory's folder, which knows where memory is and
+    copes with a byheart that is gone. Where the folder itself is gone the hook does nothing: a shell that cannot open a script ends
+    with 2, which agents take for a no to the tool call."""
+    words = ["hook", event, "--client", client, *more]
+    if target.gate:
+        return f"[ ! -r {shlex.quote(target.gate)} ] || {shlex.join(['/bin/sh', target.gate, *words])}"
+    given = [f"{name}={value}" for name, value in target.variables.items()]
+    return shlex.join([*(("env", *given) if given else ()), *target.command, *words])
 
 
 def server(target: InstallTarget, **more: Any) -> dict[str, Any]:

@@ -80,8 +80,8 @@ class MemoryTools:
         lines = [_hit(hit) for hit in found.hits if once.get(core_of(hit.record.text).casefold()) is hit][:limit]
         wrong = self._silence(found.problems)
         if not lines:
-            raise NothingFound(f"Nothing in memory fits that.{wrong}")
-        sure = "" if found.is_sure else " Nothing surely fits; these come nearest."
+            raise NothingFound(f"Nothing in memory matches that.{wrong}")
+        sure = "" if found.is_sure else " No confident match. Closest results:"
         return _told(f"{_DATA}{sure}{wrong}", lines)
 
     def _silence(self, problems: Sequence[Finding]) -> str:
@@ -141,13 +141,13 @@ class MemoryTools:
             )
         found = self._opened.memory.journal().query_experiences(query, limit)
         if not found:
-            raise NothingFound("No experience fits that.")
+            raise NothingFound("No matching experience.")
         return _told(_DATA, (f"{defused(each.text, _LINE)} [memory://experiences#{each.id}]" for each in found))
 
     def _session_search(self, query: str, limit: int = 5) -> str:
         found = self._sessions.search(query, self._here(), limit)
         if not found:
-            raise NothingFound("No session of this project fits that.")
+            raise NothingFound("No matching session in this project.")
         lines: list[str] = []
         for hits in found:
             session = hits.session
@@ -159,13 +159,13 @@ class MemoryTools:
     def _how(self, command: str, limit: int = 5) -> str:
         found = self._sessions.how(command, self._here(), limit)
         if not found:
-            raise NothingFound("No agent ran such a command in this project.")
+            raise NothingFound("No agent has run such a command in this project.")
         return _told(_DATA, (_joined(transcripts.use_lines(use)) for use in found))
 
     def _fix(self, error: str, limit: int = 5) -> str:
         found = self._sessions.fix(error, self._here(), limit)
         if not found:
-            raise NothingFound("No error like it was fixed in this project's sessions.")
+            raise NothingFound("No similar error was fixed in this project's sessions.")
         return _told(_DATA, dict.fromkeys(_joined(transcripts.fix_lines(each)) for each in found))
 
     def _blame(self, path: str, limit: int = 5) -> str:

@@ -117,7 +117,7 @@ async def _given(operation: Operation, request: Request) -> dict[str, Any]:
     for name, value in request.query_params.items():
         kind = {**operation.query, **_PROJECT}.get(name)
         if kind is None:
-            raise Problem(400, "BadInput", f"{name!r} is no parameter here; there are: {', '.join((*operation.query, 'project'))}")  # fmt: skip
+            raise Problem(400, "BadInput", f"{name!r} is not a parameter here; there are: {', '.join((*operation.query, 'project'))}")  # fmt: skip
         given[name] = _typed(name, value, kind)
     if operation.body:
         given |= await _body(operation, request)

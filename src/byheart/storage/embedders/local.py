@@ -48,7 +48,7 @@ def loaded(model: Shipped, store: str, paths: Iterable[str] | None = None) -> tu
 def _pack(model: Shipped, block: str, paths: Iterable[str]) -> None:
     folder = source(model, paths)
     if folder is None:
-        raise NoModel(f"the weights of {model.name} are not installed; byheart model install gets them")
+        raise NoModel(f"the weights of {model.name} are not installed; get them with: byheart model install")
     raw = _read(os.path.join(folder, "model.onnx"), model.digest, model)
     words = _read(os.path.join(folder, "vocab.txt"), model.words, model)
     try:
@@ -78,7 +78,7 @@ def _read(path: str, digest: str, model: Shipped) -> bytes:
         raise NoModel(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from None
     if hashlib.sha256(raw).hexdigest() != digest:
         raise NoModel(
-            f"{path} is not the file of {model.wheel} that is known to be good; byheart model install gets it"
+            f"{path} is not the file of {model.wheel} that is known to be good; get it with: byheart model install"
         )
     return raw
 
@@ -169,7 +169,9 @@ class OnnxEmbedder:
         try:
             import onnxruntime
         except ImportError:
-            raise NoModel("a local ONNX model needs onnxruntime; pip install 'byheart[fast]' gets it") from None
+            raise NoModel(
+                "a local ONNX model needs onnxruntime; install it with: pip install 'byheart[fast]'"
+            ) from None
         path = next((each for each in _places(folder) if os.path.isfile(each)), None)
         if path is None:
             raise NoModel(f"{folder} holds no model.onnx; name the folder that does")

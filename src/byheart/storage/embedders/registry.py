@@ -39,7 +39,9 @@ def embedder(choice: ModelChoice) -> Embedder:
             try:
                 from byheart.storage.embedders.local import BuiltinEmbedder
             except ImportError:
-                raise NoModel("vectors need numpy, which is not installed; pip install numpy gets it") from None
+                raise NoModel(
+                    "vectors need numpy, which is not installed; install it with: pip install numpy"
+                ) from None
             return BuiltinEmbedder(choice.store)
         case "onnx":
             return local.OnnxEmbedder(choice.folder)
@@ -49,7 +51,7 @@ def embedder(choice: ModelChoice) -> Embedder:
             return HashedEmbedder()
         case "static":
             return local.StaticEmbedder(choice.folder)
-    raise NoModel("vectors are switched off (recall.embedder is none)")
+    raise NoModel("vectors are off (recall.embedder is none)")
 
 
 def reranker(choice: ModelChoice) -> Reranker:
@@ -57,7 +59,7 @@ def reranker(choice: ModelChoice) -> Reranker:
     try:
         from byheart.storage.embedders.local import BuiltinReranker
     except ImportError:
-        raise NoModel("--deep needs numpy, which is not installed; pip install numpy gets it") from None
+        raise NoModel("--deep needs numpy, which is not installed; install it with: pip install numpy") from None
     return BuiltinReranker(choice.store)
 
 

@@ -126,7 +126,7 @@ def explained(place: Place, error: OSError, *, writing: bool) -> Unreadable:
     """An operating system's refusal in words, with what to do about it."""
     kind = Unwritable if writing else Unreadable
     if error.errno in _FULL:
-        return kind(str(place), "the disk is full; the old file stands", "free some space and try again")
+        return kind(str(place), "the disk is full; the old file is unchanged", "free some space and try again")
     if error.errno == errno.EROFS:
         return kind(str(place), "the disk is read-only", "make it writable, or set BYHEART_HOME to another folder")
     if error.errno in (errno.EACCES, errno.EPERM):

@@ -135,7 +135,7 @@ class DiskFiles:
                     content = _continuing(os.pread(opened, 2, max(0, size - 2)), content)
                 if os.write(opened, content) != len(content):
                     os.ftruncate(opened, size)
-                    raise Unwritable(str(place), "the disk is full; the old file stands", "free some space")
+                    raise Unwritable(str(place), "the disk is full; the old file is unchanged", "free some space")
                 os.fsync(opened)
                 # An editor that saves by renaming has put another file in place: our line went to the old one.
                 current = os.stat(names[-1], dir_fd=folder, follow_symlinks=False)
@@ -283,7 +283,7 @@ class DiskFiles:
                 os.close(opened)
             current = found.hexdigest()
         if current != base:
-            raise Conflict(f"{place} changed in between; nothing was written")
+            raise Conflict(f"{place} changed in the meantime; nothing was written")
 
     @staticmethod
     def _write_whole(place: Place, folder: int, name: str, content: bytes, mode: int) -> None:

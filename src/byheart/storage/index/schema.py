@@ -252,7 +252,7 @@ def answering(path: str) -> Iterator[None]:
 def _discarded(path: str, problem: str) -> NoReturn:
     _thrown_away(path)
     raise Discarded(
-        path, f"it was broken ({problem}) and has been thrown away", "run the command again; it is rebuilt"
+        path, f"it was broken ({problem}) and was deleted", "run the command again; it is rebuilt"
     ) from None
 
 
