@@ -207,7 +207,7 @@ def _highlights(report: LearnReport) -> list[tuple[str, str, str]]:
             rank = ("(inferred)" in line, -(int(again[1]) if again else 1), order)
             found.append((rank, (project.name, wish(line), cite["cite"] if cite else "")))
         for name in project.skills[:1]:
-            found.append(((True, 0, 0), (project.name, "a procedure that repeats here", f"skills/{name}/SKILL.md")))
+            found.append(((True, 0, 0), (project.name, "a repeated procedure", f"skills/{name}/SKILL.md")))
     return [each for _, each in sorted(found, key=lambda pair: pair[0])][:_SHOWN]
 
 

@@ -110,20 +110,32 @@ def scopes_of(name: str | None) -> Sequence[Scope]:
 
 
 def say(line: str) -> None:
-    """A line of the result; any colour in it was put there because it is wanted."""
-    sys.stdout.write(f"{line}\n")
+    """A line of the result, with ~ for the home folder; any colour in it was put there because it is wanted."""
+    sys.stdout.write(f"{short(line)}\n")
 
 
 def page(text: str) -> None:
     """A file's text, without characters that could play tricks on a terminal."""
-    say(visible(text))
+    sys.stdout.write(f"{visible(text)}\n")
+
+
+def short(text: str) -> str:
+    """A text with ~ in place of the home folder, wherever a path begins with it."""
+    home = f"{os.path.expanduser('~').rstrip('/')}/"
+    first, *rest = text.split(home) if home != "/" else (text,)
+    parts = [first]
+    for part in rest:
+        # /mnt/home/me is not the home folder of /home/me.
+        before = parts[-1][-1:] or " "
+        parts += [home if before.isalnum() or before in "._-~/" else "~/", part]
+    return "".join(parts)
 
 
 def note(line: str) -> None:
     """A line beside the result."""
     # In order, where both go to the same place.
     sys.stdout.flush()
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{short(line)}\n")
     sys.stderr.flush()
 
 

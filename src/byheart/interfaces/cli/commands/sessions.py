@@ -184,9 +184,7 @@ def show(session: str, span: str | None, full: bool, no_refresh: bool, as_object
     any_shown = False
     for turn in chosen:
         any_shown = True
-        common.say("")
-        for line in transcripts.turn_lines(turn):
-            common.say(line)
+        common.page("\n".join(("", *transcripts.turn_lines(turn))))
     return _ended(any_shown, f"the session has turns 1 to {each.turns}")
 
 
