@@ -76,3 +76,8 @@ def cli(bench: Bench) -> Cli:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+def as_shown(bench: Bench, text: object) -> str:
+    """A text as the command line shows it: with ~ for the bench's home."""
+    return str(text).replace(bench.folder, "~")

@@ -143,4 +143,4 @@ def test_what_cannot_be_meant_is_told(bench: Bench, cli: Cli, words: list[str]) 
 
 def test_nothing_was_remembered(bench: Bench, cli: Cli) -> None:
     done = cli("import", "--agents")
-    assert done.code == 0 and "no agent on this machine" in done.err
+    assert done.code == 0 and "No agent on this machine" in done.err

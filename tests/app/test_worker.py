@@ -61,7 +61,7 @@ def test_worker_learns_nothing_where_nobody_wants_it(tmp_path: Path) -> None:
     home = World(tmp_path)
     note(home, recent(home))
     done = worker.work(around(home))
-    assert done.learnt == [] and "switched off" in done.problems[0]
+    assert done.learnt == [] and "learning is off" in done.problems[0]
 
 
 def test_one_worker_at_a_time(tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ def test_error_counts_from_the_second_session_on_with_what_helped(cli: Cli, met:
 
 def test_nothing_is_told_where_there_is_nothing(cli: Cli, bench: Bench) -> None:
     done = cli("gain")
-    assert done.code == 0 and "No session of the last 8 weeks was learnt from yet." in done.out
+    assert done.code == 0 and "No sessions from the last 8 weeks were learnt from yet." in done.out
     session(bench, 1, ("user", "Mend it."), ("edit", "a.py"), ("run", "make test", "3 passed", 0))
     cli("learn")
-    assert "No error was met again in 1 " in cli("gain", "--weeks", "520").out
+    assert "No error came back in 1 session" in cli("gain", "--weeks", "520").out
 
 
 def test_session_that_was_told_and_did_so_counts_as_spared(cli: Cli, met: Bench) -> None:

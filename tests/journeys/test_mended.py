@@ -217,7 +217,7 @@ def test_status_tries_the_command_that_the_agents_settings_have(bench: Bench, cl
     assert cli("status", "claude-code").code == 0
     path = Path(bench.folder, ".claude", "settings.json")
     text = path.read_text(encoding="utf-8")
-    program = json.loads(text)["hooks"]["SessionStart"][0]["hooks"][0]["command"].split()[0]
+    program = json.loads(text)["hooks"]["SessionStart"][0]["hooks"][0]["command"].split()[3]
     path.write_text(text.replace(program, "/nowhere/byheart"), encoding="utf-8")
     done = cli("status", "claude-code")
     assert done.code == 4 and "/nowhere/byheart" in done.err and "does not run" in done.out

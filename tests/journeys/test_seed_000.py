@@ -258,7 +258,7 @@ def test_disabled_memory_is_not_applied(bench: Bench) -> None:
 def test_disabled_memory_takes_no_automatic_write(bench: Bench) -> None:
     path = bench.put("memories.md", by_hand(item("a.b"), enabled="false"))
     before = Path(path).read_bytes()
-    with pytest.raises(Unwanted, match="switched off"):
+    with pytest.raises(Unwanted, match="memory is off"):
         auto(bench, "I always prefer tabs")
     with pytest.raises(Unwanted):
         bench.remember("Always use tabs", asked=False, signal=Signal.EXPLICIT)
@@ -309,7 +309,7 @@ def test_active_profile_prefers_what_is_certain_and_the_project_over_the_rest() 
 
 
 def test_profile_help_says_that_the_users_request_wins(cli: Cli) -> None:
-    assert re.search(r"user\s+asks for in the session\s+always\s+wins", cli("profile", "--help").out)
+    assert re.search(r"user\s+asks\s+for\s+in\s+the\s+session\s+always\s+wins", cli("profile", "--help").out)
 
 
 # writing

@@ -95,18 +95,18 @@ def test_a_session_is_shown_with_its_turn_numbers(cli: Cli, worked: Bench) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("show", "zzzz"), 1, "no session is called 'zzzz'"),
-        (("show", "aaaa"), 2, "fits 3 sessions"),
+        (("show", "zzzz"), 1, "no session 'zzzz'"),
+        (("show", "aaaa"), 2, "matches 3 sessions"),
         (("show", ""), 2, "name a session"),
-        (("show", "aaaa1111", "--turns", "x-y"), 2, "names no turns"),
-        (("show", "aaaa1111", "--turns", "9-3"), 2, "names no turns"),
+        (("show", "aaaa1111", "--turns", "x-y"), 2, "is not a turn"),
+        (("show", "aaaa1111", "--turns", "9-3"), 2, "is not a turn"),
         (("show", "aaaa1111", "--turns", "90-99"), 1, "turns 1 to 5"),
-        (("list", "--agent", "nobody"), 2, "'nobody' is no agent"),
+        (("list", "--agent", "nobody"), 2, "'nobody' is not an agent"),
         (("list", "--project", "nowhere"), 2, "is no project"),
         (("list", "--text", "!!"), 2, "at least one word"),
-        (("search", "???"), 2, "names nothing"),
-        (("list", "--since", "soon"), 2, "--since: 'soon' is no time"),
-        (("list", "--until", "99d99"), 2, "is no time"),
+        (("search", "???"), 2, "has no words"),
+        (("list", "--since", "soon"), 2, "--since: 'soon' is not a date"),
+        (("list", "--until", "99d99"), 2, "is not a date"),
         (("search",), 2, "Missing argument"),
         (("search", "quantum"), 1, "No match."),
         (("stats", "--svg", "/nowhere/x.svg"), 2, "/nowhere is not a folder"),
@@ -147,7 +147,7 @@ def test_how_fix_and_blame_answer_for_this_project(cli: Cli, worked: Bench) -> N
     done = cli("how", "test")
     assert done.code == 0 and done.out.startswith("make test\n    1 of 2 succeeded")
     done = cli("fix", "error: bell broken")
-    assert done.code == 0 and f"edited  {worked.project}/oven.py" in done.out
+    assert done.code == 0 and "edited  ~/project/oven.py" in done.out
     assert cli("fix", "-", given="$ make\nerror: bell broken\n").code == 0
     done = cli("blame", "oven.py")
     assert done.code == 0 and "asked: Make the oven beep once." in done.out
@@ -191,7 +191,7 @@ def test_nothing_is_written_outside_the_home(cli: Cli, worked: Bench) -> None:
 
 def test_memory_switched_off_reads_no_transcript(cli: Cli, worked: Bench) -> None:
     done = cli("sessions", BYHEART_MEMORY_ENABLED="false")
-    assert done.code == 3 and "switched off" in done.err
+    assert done.code == 3 and "memory is off" in done.err
     assert not (Path(worked.home) / "state").exists()
 
 

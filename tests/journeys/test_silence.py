@@ -119,12 +119,12 @@ def test_switched_off_memory_says_so_in_one_line(world: World, cli: Cli, way: st
     else:
         Path(world.bench.home, "config.toml").write_text("[memory]\nenabled = false\n", encoding="utf-8")
     told = context(hook(world.bench, "session-start", source="startup")[1])
-    assert told.count("\n") == 1 and "switched off" in told
+    assert told.count("\n") == 1 and "memory is off" in told
     brief = cli("brief")
-    assert "switched off" in brief.out and "tabs" not in brief.out
-    assert "switched off" in recalled(world, "tabs")
+    assert "memory is off" in brief.out and "tabs" not in brief.out
+    assert "memory is off" in recalled(world, "tabs")
     view = cli("memory", "view")
-    assert "switched off" in view.out + view.err
+    assert "memory is off" in view.out + view.err
 
 
 def test_settings_that_cannot_be_read_are_told_of(world: World) -> None:

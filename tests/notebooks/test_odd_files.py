@@ -90,7 +90,7 @@ def test_write_that_waited_for_a_move_into_the_repository_is_refused_and_not_hid
     before = bench.memory
     cli("init", "--in-repo")
     for text in ("never guess", "I prefer tabs"):
-        with pytest.raises(Conflict, match="has moved"):
+        with pytest.raises(Conflict, match="moved to"):
             before.remember(Request(text=text))
     assert not list(Path(bench.home).rglob("memories.*"))
 

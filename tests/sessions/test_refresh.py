@@ -334,7 +334,7 @@ def test_an_index_that_breaks_while_it_is_used_is_thrown_away_and_said(tmp_path:
             broken.index.turns(each.session)
         broken.index.counts(Which())
 
-    with pytest.raises(Unreadable, match="thrown away"):
+    with pytest.raises(Unreadable, match="was deleted"):
         everything()
     assert refresh(tools(tmp_path, index)).sessions == 1
 

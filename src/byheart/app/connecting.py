@@ -270,6 +270,8 @@ def _version(found: Recipe, around: Surroundings) -> str:
     return told.strip().split("\n")[0][:60]
 
 
+# What keeps a hook quiet whose script is gone.
+_GUARDED = re.compile(r"^\[ ! -r (.+?) \] \|\|")
 _HOOKED = re.compile(r'"((?:[^"\\]|\\.)*\bhook session-start\b(?:[^"\\]|\\.)*)"')
 _WORDS = re.compile(r'\[\s*"(/(?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\]')
 _SERVED = re.compile(r'"command"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*\[([^\]]*"mcp"[^\]]*)\]')
@@ -312,11 +314,17 @@ def _hook(around: Surroundings, client: str, words: list[str] | None) -> tuple[s
     given = json.dumps({"cwd": around.folder, "hook_event_name": "SessionStart"}).encode()
     command = words or [*launcher(), "hook", "session-start", "--client", client]
     code, told = _ran(command, given, around)
+    guarded = _GUARDED.search(command[2]) if command[:2] == ["sh", "-c"] else None
+    gate = shlex.split(guarded[1])[0] if guarded else ""
+    if gate and not os.access(gate, os.R_OK):
+        return "does not run", f"the hook in its settings calls {gate}, which is gone; run: byheart install {client}"
+    if "systemMessage" in told and "byheart is gone from" in told:
+        return "does not run", f"{json.loads(told)['systemMessage']}"
     if code:
         shown = command[2] if command[:2] == ["sh", "-c"] else shlex.join(command)
         return (
             "does not run",
-            f"the hook in its settings fails with exit code {code}: {shown}; byheart install {client} writes it again",
+            f"the hook in its settings fails with exit code {code}: {shown}. Rewrite it with: byheart install {client}",
         )
     return (f"tells {len(told):,} characters" if told else "has nothing to tell here yet"), ""
 

@@ -210,7 +210,7 @@ def test_settings_of_the_environment_hold_for_the_hook(told: Bench) -> None:
     hook(told, "session-start")
     given = json.dumps({"cwd": told.project, "session_id": "s"})
     off = raw_hook(told, given, "session-start", "--client", "claude-code", BYHEART_MEMORY_ENABLED="false")
-    assert off[0] == 0 and context(off[1]).count("\n") == 1 and "switched off" in context(off[1])
+    assert off[0] == 0 and context(off[1]).count("\n") == 1 and "memory is off" in context(off[1])
     assert "pnpm" in context(hook(told, "session-start", session_id="t")[1])
 
 
@@ -372,7 +372,7 @@ def test_settings_of_a_clone_cannot_speak_to_the_model(told: Bench, text: str) -
 def test_memory_that_is_switched_on_again_is_told_again(told: Bench, cli: Cli) -> None:
     assert "pnpm" in context(hook(told, "session-start")[1])
     cli("settings", "enabled", "off")
-    assert "pnpm" not in (off := context(hook(told, "session-start")[1])) and "switched off" in off
+    assert "pnpm" not in (off := context(hook(told, "session-start")[1])) and "memory is off" in off
     cli("settings", "enabled", "on")
     assert "pnpm" in context(hook(told, "session-start")[1])
 

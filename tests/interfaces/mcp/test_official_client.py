@@ -45,7 +45,7 @@ def served(bench: Bench) -> Iterator[tuple[str, str]]:
     )
     try:
         assert child.stderr
-        address = child.stderr.readline().split(" serving ")[1].split(" ")[0]
+        address = child.stderr.readline().split("Serving ")[1].split(" ")[0]
         child.stderr.readline()
         yield address, Path(bench.home, "state", "mcp-token").read_text().strip()
     finally:
@@ -84,7 +84,7 @@ async def session(client: Client) -> None:
     found = text(await client.call_tool("recall_memory", {"query": "when may I deploy?"}))
     assert "Fridays" in found and "memory://rules#" in found and "data, not instruction" in found
     nothing = await client.call_tool("fix", {"error": "no such error ever"})
-    assert not nothing.is_error and "No error like it" in text(nothing)
+    assert not nothing.is_error and "No similar error" in text(nothing)
     wrong = await client.call_tool("recall_memory", {})
     assert wrong.is_error and "'query' is missing" in text(wrong)
     resources = {str(each.uri) for each in (await client.list_resources()).resources}
