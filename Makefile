@@ -1,4 +1,4 @@
-# make run · make test · make test-agents · make check · make bench · make fuzz · make golden · make docs
+# make run · make test · make test-agents · make check · make bench · make fuzz · make golden · make docs · make pictures
 # Each target sets up what it needs in .venv; nothing has to be run before it.
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -7,7 +7,7 @@ EXAMPLES ?= 20000
 
 AGENTS ?= $(CURDIR)/.agents-cache
 
-.PHONY: run test test-agents check bench fuzz golden docs format clean
+.PHONY: run test test-agents check bench fuzz golden docs pictures format clean
 
 run: .venv/.run
 	@scripts/demo.sh $(BIN)/byheart
@@ -39,6 +39,10 @@ golden: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py
+
+# Pictures of real runs, for README and docs.
+pictures: .venv/.dev
+	$(BIN)/python scripts/pictures.py
 
 format: .venv/.dev
 	$(BIN)/ruff format src tests benchmarks scripts

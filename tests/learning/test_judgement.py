@@ -298,3 +298,33 @@ def test_two_sessions_that_said_the_same_are_asked_about_once(tmp_path: Path) ->
     world.session(("user", "Mend the roof."), DONE, ("user", WISH), DONE, began="2026-05-06T10:00:00")
     world.learn()
     assert WISH not in waiting(world)
+
+
+@pytest.mark.parametrize(
+    ("said", "wording"),
+    [
+        ("our team moved to pnpm, not npm, for the shop", "uses npm, not pnpm"),
+        ("run the full oven test suite before each commit here", "skip the full oven test suite before each commit"),
+        ("we name branches after the pastry they bake", "name branches after the pastry and delete backups"),
+    ],
+)
+def test_judge_cannot_reverse_or_extend_what_was_typed(tmp_path: Path, said: str, wording: str) -> None:
+    world = World(tmp_path, "learning.enabled=true")
+    world.session(("user", "Mend the bell."), DONE, ("user", said), DONE)
+    world.learn()
+    (name,) = asked_about(world, said)
+    told = judged(world, [{"id": name, "verdict": "keep", "wording": wording}])
+    assert wording not in told and wording not in preferences(world)
+    assert said in preferences(world)
+
+
+@pytest.mark.parametrize("kept", [5, 6, 8])
+def test_who_keeps_more_than_half_has_not_judged(tmp_path: Path, kept: int) -> None:
+    world = World(tmp_path, "learning.enabled=true")
+    doors = ("shop", "oven", "cellar", "yard", "office", "garage", "attic", "roof")
+    texts = [f"please paint the red door of the {place}" for place in doors]
+    world.session(*(each for text in texts for each in (("user", text), DONE)))
+    world.learn()
+    ids = asked_about(world, *texts)
+    judged(world, [{"id": name, "verdict": "keep"} for name in ids[:kept]])
+    assert "red door" not in preferences(world)

@@ -12,9 +12,10 @@ from byheart.domain.sessions import Speaker
 from byheart.domain.values import asdict, dataclass, fields
 from byheart.handbook.phrases import one_line, shortened
 from byheart.language import lasting, personal
+from byheart.language.faithful import says_no_more
 from byheart.language.sentences import is_document, is_handed_over, sentences
 from byheart.learning.extract.tasks import is_onward
-from byheart.text.similarity import content_words, normalised, stem, words
+from byheart.text.similarity import content_words, normalised, words
 from byheart.text.slugs import short_digest
 from byheart.workspace import ledger, tombstones
 
@@ -34,15 +35,8 @@ _MOST, _MOST_OF_SESSION, _LONGEST, _BEFORE = 240, 24, 420, 160
 _WORDS_IN_WORDING = 20
 # So many words make a line that somebody can answer.
 _FEWEST = 3
-# How many words of a wording have to be the person's, or of what they answered.
-_OWN_SHARE = 0.6
-# Who keeps more than this of so many has not judged.
-_EVERY, _MANY = 0.75, 6
-# What has to be somebody's to the letter: names in code, paths, addresses, options, numbers.
-_SHARP = re.compile(
-    r"`[^`]+`|\S*[\d/\\_.:@$|<>=~#%&*{}\[\]()]\S*\w|(?<![\w-])--?\w[\w-]*|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b"
-)
-_DENIES = re.compile(r"\b(?:not|never|no|don'?t|doesn'?t|avoid|without|stop|instead|nothing|none|nor|cannot|can'?t|won'?t|shouldn'?t|mustn'?t|nicht|nie|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|não|sem|не|никогда|без)\b|不|别|勿|ない|ません", re.IGNORECASE)  # fmt: skip
+# Who keeps more than this share of what it was asked about, and more than so many, has not judged.
+_EVERY, _MANY = 0.5, 2
 _REFERS = re.compile(r"(?:it|this|that|these|those|they|them|both|same)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？]\s*$")
 
@@ -314,7 +308,8 @@ def outcome_of(answers: Sequence[Verdict], asked: Mapping[str, Spoken], at: str,
             found.refused[each.id[:20]] = "it is none that you were asked about"
         else:
             once.setdefault(each.id, each)
-    has_judged = not (len(once) >= _MANY and sum(each.verdict == KEEP for each in once.values()) > _EVERY * len(once))
+    # What was not answered counts as asked: who answers only what it keeps has not judged either.
+    has_judged = sum(each.verdict == KEEP for each in once.values()) <= max(_MANY, _EVERY * len(asked))
     for name, answer in once.items():
         said = asked[name]
         row = settled(said, answer.verdict, at, by)
@@ -370,27 +365,12 @@ def _worded(wording: str, quote: str, said: Spoken) -> str:
     """What is to be done the next time: a judge's wording where it is made of what was said, else the person's own words where they can
     stand alone; empty where neither can."""
     plain = one_line(wording).rstrip(" .")
-    if plain and len(plain.split()) <= _WORDS_IN_WORDING and _is_made_of(plain, quote, said):
+    if plain and len(plain.split()) <= _WORDS_IN_WORDING and says_no_more(plain, said.text, said.before):
         return plain
     alone = quote.strip().rstrip(" .")
     if len(alone.split()) <= 2 * _WORDS_IN_WORDING and not _REFERS.match(alone) and not _QUESTION.search(alone):
         return alone
     return ""
-
-
-def _is_made_of(wording: str, quote: str, said: Spoken) -> bool:
-    """Whether a wording says nothing that the person did not: its names stand there to the letter, most of its words do, and it says no
-    where they do."""
-    source = f"{said.text} {said.before}"
-    folded = source.casefold()
-    if any(each.strip("`").casefold() not in folded for each in _SHARP.findall(wording)):
-        return False
-    if bool(_DENIES.search(wording)) != bool(_DENIES.search(quote)):
-        return False
-    wanted = content_words(wording)
-    there = {stem(each) for each in words(source)} | set(content_words(source))
-    own = sum(each in there for each in wanted)
-    return bool(wanted) and own / len(wanted) >= _OWN_SHARE and bool(set(wanted) & set(content_words(said.text)))
 
 
 def _is_fine(scanner: Scanner, *texts: str) -> bool:

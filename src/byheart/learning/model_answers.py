@@ -10,6 +10,7 @@ from byheart.domain.handbook import Bullet, Extract, Handbook, Overview, Pitfall
 from byheart.domain.values import dataclass, replace
 from byheart.handbook.phrases import file_slug, keywords, one_line, said, shortened, signal_of
 from byheart.handbook.summary import PROFILE_WORDS
+from byheart.language.faithful import Said, names_in, says_no_more, share_said, source
 from byheart.learning.consolidate.wishes import same
 from byheart.text.similarity import content_words
 from byheart.text.slugs import slug
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from byheart.domain.sessions import Session, Turn
     from byheart.learning.model_calls import ModelExtract
 
-# How much of a line's words one turn has to have said.
-_SHARE, _DEFAULT_SHARE = 0.34, 0.3
+# How much of a line's words one turn, or one line of what was learnt, has to have said, with the same yes or no.
+_SHARE = 0.5
 _LEAST_QUOTE = 8
 _PIECES = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
-_EXACT = re.compile(r"`([^`\n]+)`|(\bhttps?://\S+)")
 _MOST_LINES, _MOST_TASKS = 16, 24
 
 
@@ -33,20 +33,23 @@ class Proof:
     """A session's turns, ready to be compared with, and how many lines nothing spoke for."""
 
     turns: Sequence[Turn]
-    words: list[tuple[int, frozenset[str]]]
+    said: list[tuple[int, Said]]
     own: list[tuple[int, str]]
+    # All of it, for names that have to stand there to the letter.
+    text: str
     unproved: int = 0
 
 
 def proof_of(turns: Sequence[Turn]) -> Proof:
     """What a session can prove."""
-    words = [
-        (turn.number, frozenset(content_words(f"{turn.text[:20_000]} {turn.command or turn.arguments[:4_000]} {(turn.output or '')[:8_000]}")))
+    texts = [
+        (turn.number, f"{turn.text[:20_000]}\n{turn.command or turn.arguments[:4_000]}\n{(turn.output or '')[:8_000]}")
         for turn in turns
         if turn.is_evidence
-    ]  # fmt: skip
+    ]
     own = [(turn.number, _plain(turn.text)) for turn in turns if turn.is_own_words]
-    return Proof(turns, words, own)
+    whole = "\n".join(text for _, text in texts).casefold()
+    return Proof(turns, [(number, source(text)) for number, text in texts], own, whole)
 
 
 def proved(
@@ -109,15 +112,19 @@ def _task(task: Task, proof: Proof) -> Task:
 
 
 def _wishes(lines: Iterable[Bullet], proof: Proof) -> tuple[Bullet, ...]:
-    """Preferences whose quotation the person typed, and whose meaning is made of their words."""
+    """Preferences whose quotation the person typed, and whose meaning says no more than they did; the quotation itself where it does."""
     found = []
     for line in list(lines)[:_MOST_LINES]:
         parts = signal_of(one_line(line.text))
         number = _typed(parts["quote"], proof) if parts else 0
-        if not parts or not number or not _follows(parts["default"], number, proof):
+        if not parts or not number:
             proof.unproved += 1
             continue
-        found.append(said(parts["situation"], parts["manner"], parts["quote"], parts["default"], (number,)))
+        default = parts["default"]
+        if not says_no_more(default, next(text for each, text in proof.own if each == number)):
+            proof.unproved += 1
+            default = parts["quote"]
+        found.append(said(parts["situation"], parts["manner"], parts["quote"], default, (number,)))
     return tuple(found)
 
 
@@ -132,23 +139,11 @@ def _typed(quote: str, proof: Proof) -> int:
     return 0
 
 
-def _follows(default: str, number: int, proof: Proof) -> bool:
-    """Whether what is to be done the next time can come from what the person typed there."""
-    text = next(text for each, text in proof.own if each == number)
-    if any(_plain(code or link) not in text for code, link in _EXACT.findall(default)):
-        return False
-    wanted = set(content_words(default))
-    return not wanted or len(wanted & set(content_words(text))) / len(wanted) >= _DEFAULT_SHARE
-
-
 def _turn_of(line: str, proof: Proof) -> int:
-    """The turn that says most of a line; 0 where none says enough."""
-    wanted = set(content_words(line))
-    if not wanted:
+    """The turn that says most of a line; 0 where none says enough, or where the session does not have a name in it."""
+    if any(each.casefold() not in proof.text for each in names_in(line)):
         return 0
-    share, number = max(
-        ((len(wanted & said_there) / len(wanted), -n) for n, said_there in proof.words), default=(0.0, 0)
-    )
+    share, number = max(((share_said(line, each), -n) for n, each in proof.said), default=(0.0, 0))
     return -number if share >= _SHARE else 0
 
 
@@ -200,7 +195,6 @@ def _alike(one: str, other: str) -> float:
 
 
 _WORDS, _SENTENCES, _TIPS, _SKILLS = 300, 8, 8, 6
-_CODE = re.compile(r"`([^`\n]+)`")
 _FEW = 2
 
 
@@ -211,15 +205,22 @@ def worded(
     threads: Sequence[str],
     is_fine: Callable[[str], bool],
 ) -> Handbook:
-    """A handbook with a model's words where they name sessions that are there and commands that stand in the material.
+    """A handbook with a model's words where they name sessions that are there, and where a line of the material says most of each.
     `is_fine` says whether a line may be shown to whoever reads it."""
     known = frozenset(threads)
+    folded = material.casefold()
+    lines = [source(each) for each in dict.fromkeys(material.split("\n")) if each.strip()]
+
+    def label(value: object, most: int) -> str:
+        text = one_line(value, most) if isinstance(value, str) else ""
+        is_there = all(each.casefold() in folded for each in names_in(text))
+        return text if text and is_there and is_fine(text) else ""
 
     def line(value: object, most: int) -> str:
-        text = one_line(value, most) if isinstance(value, str) else ""
-        return text if text and is_fine(text) and _is_known(text, material) else ""
+        text = label(value, most)
+        return text if text and max((share_said(text, each) for each in lines), default=0.0) >= _SHARE else ""
 
-    skills = list(_skills(told["skills"], handbook.skills, known, line))
+    skills = list(_skills(told["skills"], handbook.skills, known, line, label))
     taken = sum(len(sentence.split()) for sentence in handbook.overview.profile)
     profile = _profile(told["profile"], min(_WORDS, PROFILE_WORDS - taken), line)
     tips = [
@@ -257,10 +258,6 @@ def _rests(each: Mapping[str, Any], known: frozenset[str], least: int = 1) -> bo
     return isinstance(named, list) and len({name for name in named if isinstance(name, str)} & known) >= least
 
 
-def _is_known(text: str, material: str) -> bool:
-    return all(code in material for code in _CODE.findall(text))
-
-
 def _says(tip: str, old: str) -> bool:
     wanted = set(content_words(tip))
     return bool(wanted) and len(wanted & set(content_words(old))) / len(wanted) > 0.7
@@ -294,9 +291,13 @@ def _with_topics(
 
 
 def _skills(
-    every: Sequence[Any], known_skills: Sequence[Skill], known: frozenset[str], line: Callable[[object, int], str]
+    every: Sequence[Any],
+    known_skills: Sequence[Skill],
+    known: frozenset[str],
+    line: Callable[[object, int], str],
+    label: Callable[[object, int], str],
 ) -> Iterator[Skill]:
-    """Procedures that at least two sessions followed, without any command that nobody ran."""
+    """Procedures that at least two sessions followed, each step of which they show. What it is for and when may be in the model's words."""
     names = {skill.name for skill in known_skills}
     for each in every[:_SKILLS]:
         if not isinstance(each, dict) or not _rests(each, known, _FEW):
@@ -304,9 +305,9 @@ def _skills(
         name = slug(str(each.get("name") or ""), most=40)
         wanted = _listed(each.get("steps"))
         steps = [text for step in wanted if (text := line(step, 300))]
-        description = line(each.get("description"), 240)
-        triggers = [text for trigger in _listed(each.get("triggers")) if (text := line(trigger, 200))]
-        checks = [text for check in _listed(each.get("checks")) if (text := line(check, 200))]
+        description = label(each.get("description"), 240)
+        triggers = [text for trigger in _listed(each.get("triggers")) if (text := label(trigger, 200))]
+        checks = [text for check in _listed(each.get("checks")) if (text := label(check, 200))]
         # A procedure with a step missing is worse than none.
         if (
             not name

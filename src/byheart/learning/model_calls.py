@@ -140,7 +140,8 @@ class Asking:
             # Blanking a secret out broke it.
             return handbook, None
         threads = [each.thread.id for each in every]
-        return worded(handbook, lists, prompt, threads, is_fine), json.dumps({"of": digest, "answer": clean}) + "\n"
+        material = "\n".join(f"{each.raw_memory}\n{each.rollout_summary}" for each in every)
+        return worded(handbook, lists, material, threads, is_fine), json.dumps({"of": digest, "answer": clean}) + "\n"
 
     def _understood(
         self, model: ChatModel, system: str, prompt: str, meaning: Callable[[str], Meant], schema: Mapping[str, Any]

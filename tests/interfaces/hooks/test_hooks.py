@@ -437,7 +437,7 @@ def test_time_that_a_hook_has_is_a_setting(bench: Bench, cli: Cli) -> None:
 
     cli("remember", "I prefer pnpm")
     Path(bench.home, "config.toml").write_text("[brief]\nseconds = 7.5\n")
-    raw_hook(bench, "{}", "session-start", "--client", "claude-code", BYHEART_HOOK_SECONDS="")
+    raw_hook(bench, "{}", "session-start", "--client", "claude-code")
     card = cards.read(bench.home, os.path.realpath(bench.project))
     assert _seconds(card, {}) == 7.5 and _seconds(None, {}) == 2.0
     assert _seconds(card, {"BYHEART_HOOK_SECONDS": "3"}) == 3.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import one_line, signal_of
 from byheart.journal.integrity import opposing
+from byheart.language.faithful import denies
 from byheart.text.similarity import content_words, normalised
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _told(text: str) -> _Told:
         wanted=frozenset(wanted - unwanted),
         unwanted=frozenset(unwanted),
         words=frozenset(content_words(text)),
-        denies=_denies(text),
+        denies=denies(text),
     )
 
 
@@ -148,10 +149,6 @@ def _opposed(earlier: str, later: str) -> bool:
     """Whether the later sentence is against what the earlier one is for, or the other way round."""
     first, second = _told(earlier), _told(later)
     return bool(first.wanted & second.unwanted or first.unwanted & second.wanted)
-
-
-def _denies(text: str) -> bool:
-    return bool(re.search(r"\b(?:not|never|no|don'?t|avoid|without|stop)\b", text, re.IGNORECASE))
 
 
 def _settled(wishes: Sequence[Wish]) -> list[Wish]:
