@@ -56,33 +56,34 @@ CLIENTS = (*_NAMED, *_KEYED, *_PLAIN)
 _NARROW = ("claude-code", "cursor")
 
 
-def envelope(client: str, event: str, told: dict[str, Any], text: str) -> dict[str, Any] | str:
-    """A text as this agent takes it from a hook."""
+def envelope(client: str, event: str, told: dict[str, Any], text: str, seen: str = "") -> dict[str, Any] | str:
+    """A text as this agent takes it from a hook, with a line that it shows to its user where it can show one."""
     if client in _NAMED:
         name = told.get("hook_event_name")
         event_name = name if isinstance(name, str) and name.isalnum() else _NAMED[client].get(event, "SessionStart")
-        return {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": text}}
+        output = {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": text}}
+        return {**output, "systemMessage": seen} if seen else output
     if client in _KEYED:
         return {_KEYED[client]: text}
     return text
 
 
-def asking(client: str, told: dict[str, Any], text: str) -> dict[str, Any] | str:
-    """A text as this agent puts it to its user before it calls a tool; where it cannot ask, as it is told."""
-    if client in ("claude-code", "qwen-code", "droid"):
-        why = f"byheart: {text}"
-        return {
-            "hookSpecificOutput": {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "ask",
-                "permissionDecisionReason": why,
-            }
-        }
+# Agents whose hook can have the user asked before a call.
+_ASKS = ("claude-code", "qwen-code", "droid", "cursor", "copilot-cli")
+
+
+def can_ask(client: str) -> bool:
+    """Whether this agent's hook can have its user asked before a call."""
+    return client in _ASKS
+
+
+def asking(client: str, text: str) -> dict[str, Any]:
+    """A text as an agent that can ask puts it to its user before it calls a tool."""
+    why = f"byheart: {text}"
     if client == "cursor":
-        return {"permission": "ask", "user_message": f"byheart: {text}", "agent_message": text}
-    if client == "copilot-cli":
-        return {"permissionDecision": "ask", "permissionDecisionReason": f"byheart: {text}"}
-    return envelope(client, TOOL, told, f"{text}\nAsk the user before you go on.")
+        return {"permission": "ask", "user_message": why, "agent_message": text}
+    decision = {"permissionDecision": "ask", "permissionDecisionReason": why}
+    return decision if client == "copilot-cli" else {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
 
 
 def is_narrow(client: str) -> bool:

@@ -13,12 +13,14 @@ from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.domain.learning import UNSURE
 from byheart.domain.values import replace
 from byheart.storage import cards
+from byheart.storage import moments as moment_files
 from byheart.text.deferred import module
 from byheart.text.tokens import tokens as counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from byheart.app import moments as app_moments
     from byheart.app import sessions as app_sessions
     from byheart.app.open import OpenMemory
     from byheart.brief import build, collect
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.learning.learning import Learning
 else:
+    app_moments = module("byheart.app.moments")
     app_sessions = module("byheart.app.sessions")
     domain_sessions = module("byheart.domain.sessions")
     build = module("byheart.brief.build")
@@ -36,6 +39,8 @@ else:
     handbook_files = module("byheart.learning.handbook_files")
 
 _HINT, _FILES = 2_000, 8
+# So many folders are made ready at once; others are when somebody works there again.
+_AGAIN = 12
 
 
 def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> dict[str, Any]:
@@ -57,6 +62,7 @@ def prepared(opened: OpenMemory, around: Surroundings, *, keep: bool = True) -> 
     # A path that holds a credential is kept nowhere; the card is made anew each time.
     if keep and not around.flags and not card["private"]:
         cards.write(home, card)
+        cards.note_words(home, folder, build.words_of(card))
     return card
 
 
@@ -201,8 +207,14 @@ def refresh(around: Surroundings, folders: Iterable[str] = ()) -> int:
 
 
 def after_write(opened: OpenMemory, around: Surroundings) -> None:
-    """Have the card of this folder hold again, where there is one: somebody asks for it at every start of a session."""
-    if cards.read(opened.home, opened.project.folder) is not None:
+    """Have the card of this folder hold again, where there is one: somebody asks for it at every start of a session. What was taken away
+    because something was forgotten is made anew."""
+    dropped = cards.take_dropped(opened.home)
+    if dropped:
+        refresh(around, dropped[:_AGAIN])
+        every = app_sessions.open_sessions(opened, around, even_off=True)
+        app_moments.refresh(around, app_sessions.open_learning(opened, around, every, even_off=True), every)
+    elif cards.read(opened.home, opened.project.folder) is not None:
         prepared(opened, around)
 
 
@@ -220,14 +232,18 @@ def judged(opened: OpenMemory, around: Surroundings, learning: Learning, verdict
 
 
 def why(home: str, session: str | None) -> dict[str, Any]:
-    """What a session was told: the last one, or the one whose id begins so."""
+    """What a session was told: the last one, or the one whose id begins so; nothing where none was told anything yet. Raises NothingFound
+    where none is meant by an id."""
     every = cards.every_sent(home)
-    if not every:
-        raise NothingFound(
-            "No session has received a brief yet. Connect agents with: byheart install. Preview the brief with: byheart brief"
-        )
+    briefed = {(each.get("client"), each.get("session")) for each in every}
+    every += [
+        {**each, "told": [], "left_out": []}
+        for each in moment_files.every_session(home)
+        if (each["client"], each["session"]) not in briefed
+    ]
+    every.sort(key=lambda each: str(each.get("at", "")), reverse=True)
     if not session:
-        return every[0]
+        return every[0] if every else {}
     fitting = [each for each in every if str(each.get("session", "")).startswith(session)]
     if not fitting:
         raise NothingFound(f"no session with the id prefix {session!r} has received a brief")

@@ -1,4 +1,4 @@
-"""What may be said at moments of sessions, prepared for each folder that is worked in; and what came of it."""
+"""What may be said at moments of sessions, prepared for each project that is worked in; and what came of it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,18 @@ if TYPE_CHECKING:
     from byheart.learning.learning import Learning
     from byheart.sessions.sessions import Sessions
 
-_WORDS, _PATHS = "state/briefs/words.txt", 20_000
+_PATHS = 20_000
 _PROMPTS, _FILES = 300, 5
-# A word that is looked for whole may stand behind a line break, which JSON spells with a letter.
-_BEHIND_BREAK = "n"
-_ENDINGS = {"migrat*": ("migrate", "migration", "migrations", "migrating"), "deploy*": ("deploy", "deployment", "deploys"), "release*": ("release", "releases"), "squash*": ("squash",), "--force*": ("force",)}  # fmt: skip
 
 
 def prepare(opened: OpenMemory, learning: Learning, every: Sessions) -> bool:
-    """Prepare what may be said in the folder of a memory; whether that was done. Nothing is, where it was made from the same before."""
-    home, folder, project = opened.home, opened.project.folder, opened.project.id
-    if opened.memory.context.scanner.secrets(folder):
+    """Prepare what may be said in the project of a memory; whether that was done. Nothing is, where it was made from the same before."""
+    home, project = opened.home, opened.project.id
+    if opened.memory.context.scanner.secrets(opened.project.folder):
         return False
-    outcomes = [each for each in moments.outcomes(home) if each.get("folder") == folder]
+    outcomes = [each for each in moments.outcomes(home) if each.get("project") == project]
     mark = short_digest(learning.revision(project), str(len(outcomes)), str(moments.VERSION))
-    old = moments.read(home, folder)
+    old = moments.read(home, project)
     if old is not None:
         is_same = old.header.get("mark") == mark
         old.close()
@@ -49,12 +46,8 @@ def prepare(opened: OpenMemory, learning: Learning, every: Sessions) -> bool:
     unsafe = opened.memory.context.scanner.unsafe_lines
     safe = {key: entry for key, entry in entries.items() if "text" not in entry or not unsafe(str(entry["text"]))}
     known, common = preparing.prompts(_asked(every, project), clean)
-    moments.write(
-        home,
-        folder,
-        {"project": project, "mark": mark, "prompts": known, "common": common, "words": preparing.words_of(safe)},
-        safe,
-    )
+    moments.write(home, project, {"mark": mark, "prompts": known, "common": common}, safe)
+    cards.note_words(home, project, preparing.words_of(safe))
     return True
 
 
@@ -73,33 +66,20 @@ def _asked(every: Sessions, project: str) -> Iterator[preparing.Asked]:
 
 
 def refresh(around: Surroundings, learning: Learning, every: Sessions) -> None:
-    """Prepare every folder that has a card, then the words by which calls are let pass that nothing is known of."""
+    """Prepare every project that has a card, with the words by which calls are let pass that nothing is known of."""
     from byheart.app.open import open_memory
     from byheart.domain.values import replace
 
-    for folder, _ in cards.folders(around.home):
-        if not os.path.isdir(folder):
+    done: set[str] = set()
+    for folder, project in cards.folders(around.home):
+        if project in done or not os.path.isdir(folder):
             continue
         try:
             prepare(open_memory(replace(around, folder=folder, flags=())), learning, every)
+            done.add(project)
         except ByheartError:
-            # One folder's trouble is not another's.
+            # One project's trouble is not another's.
             continue
-    note_words(around.home)
-
-
-def note_words(home: str) -> None:
-    """Note the words that a call has to hold for anything to be said of it, of all folders together."""
-    found: set[str] = set()
-    for folder, _ in cards.folders(home):
-        card, prepared = cards.read(home, folder), moments.read(home, folder)
-        for words, _, _ in card["triggers"] if card else ():
-            found |= set(_ENDINGS.get(words[-1], (words[-1].lstrip("=-").rstrip("*"),)))
-        if prepared is not None:
-            found |= set(prepared.header.get("words", ()))
-            prepared.close()
-    lines = sorted({spelled for word in found if len(word) > 1 for spelled in (word, _BEHIND_BREAK + word)})
-    cards.put_bytes(os.path.join(home, _WORDS), "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
 
 def told(home: str, client: str, session: str) -> list[dict[str, Any]]:

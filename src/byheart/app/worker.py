@@ -58,7 +58,7 @@ def work(around: Surroundings) -> Worked:
         done.cards = briefs.refresh(around)
         _moments_ready(around)
         card_files.sweep_sent(around.home, _KEPT)
-        moment_files.sweep(around.home, _KEPT)
+        moment_files.sweep(around.home, _KEPT, around.clock().timestamp())
     return done
 
 

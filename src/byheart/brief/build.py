@@ -112,6 +112,8 @@ def card_of(
         "asks": {},
         # Rules of the user that a command may go against: the words of such a call, the rule, its address.
         "triggers": [],
+        # What the user said of files: the paths, what they said, its address.
+        "files": [],
         "sections": [],
     }
     silence = silence_of(context)
@@ -140,7 +142,12 @@ def card_of(
         line for each in card["sections"] if each["name"] in ("profile", "rules", "wishes") for line in each["lines"]
     ]
     card["triggers"] = rules_of.triggers(wanted)
+    folder = context.project.folder
+    card["files"] = rules_of.files_named(wanted, lambda path: os.path.lexists(os.path.join(folder, path)))
     return card
+
+
+words_of = rules_of.words_of
 
 
 def _standing(parts: CardParts) -> list[capture.Captured]:

@@ -31,8 +31,11 @@ _WORD = deferred(r"[^\W_]{3,}", re.UNICODE)
 # How much of what an earlier session was asked for has to come again, in how many telling words.
 _SHARE, FEWEST_WORDS = 0.6, 3
 _MOST_FILES = 5
-# Where in a line of a card its files stand.
-_FILES = 4
+# A name that is more than a name is none that is told: it may speak to whoever reads it.
+_PLAIN_PATH = deferred(r"[\w@.+/-]{1,200}")
+_VARIABLE = deferred(r"[A-Za-z_]\w*=")
+_WRAPPERS = frozenset("sudo doas env time nohup command exec nice xargs then do else".split())
+_RUN_LINES = frozenset("sh bash zsh dash ksh fish eval".split())
 _EVERYDAY = frozenset(
     "the and for that this with you not are but was have has from they will can all its one use when what how who why then than them some more also just make made does did into out our your his her their there here file files test tests run code change fix add new line name error work project function please never always again should would could".split()
 )
@@ -84,7 +87,11 @@ def for_missing(find: Find, path: str) -> Remark | None:
     entry = find(NAME + name) if name else None
     if entry is None:
         return None
-    known = [each for each in entry["paths"] if not path.endswith("/" + each) and path != each]
+    known = [
+        each
+        for each in entry["paths"]
+        if not path.endswith("/" + each) and path != each and _PLAIN_PATH.fullmatch(each)
+    ]
     if not known:
         return None
     told = " or ".join(f"`{each}`" for each in known)
@@ -93,8 +100,7 @@ def for_missing(find: Find, path: str) -> Remark | None:
 
 def for_command(find: Find, rules: Sequence[Any], command: str) -> Iterator[Remark]:
     """Rules of the user that a command goes against, then spellings that are known to fail here."""
-    steps = differences.steps_in(command)
-    for step in steps:
+    for step in calls_in(command):
         tokens = [word.strip("\"'`") for word in differences.words_of(step)]
         program = commands.program_of(step)
         for words, text, address in rules if not commands.only_looks(step) else ():
@@ -121,6 +127,24 @@ def for_command(find: Find, rules: Sequence[Any], command: str) -> Iterator[Rema
                 break
 
 
+def calls_in(command: str, depth: int = 0) -> Iterator[str]:
+    """The calls of a line, also those that a shell, a wrapper or a pipe makes."""
+    for step in differences.steps_in(command):
+        for piece in step.split(" | "):
+            words = differences.words_of(piece.strip().lstrip("({! ").rstrip(") "))
+            yield from (word for word in words[:1] if word in ("sudo", "doas"))
+            while words and (
+                _VARIABLE.match(words[0]) or words[0] in _WRAPPERS or (words[0].startswith("-") and len(words) > 1)
+            ):
+                words = words[1:]
+            shell = words[0].rsplit("/", 1)[-1] if words else ""
+            given = next((at for at, word in enumerate(words) if word.startswith("-") and "c" in word), 0)
+            if shell in _RUN_LINES and given and len(words) > given + 1 and depth < 3:
+                yield from calls_in(words[given + 1].strip("\"'"), depth + 1)
+            elif words:
+                yield " ".join(words)
+
+
 def _goes_against(words: Sequence[str], program: str, tokens: Sequence[str]) -> bool:
     """Whether a call holds all that a rule names: as the program or among its first words, not within a text that it is given."""
     plain = [token for token in tokens if " " not in token][:6]
@@ -134,7 +158,9 @@ def _is_word(wanted: str, token: str) -> bool:
     return (
         token == wanted
         or (wanted.endswith("*") and token.casefold().startswith(wanted[:-1]))
-        or token.endswith("/" + wanted)
+        or (wanted == "--force*" and token == "-f")
+        # A branch may stand behind a remote or behind what is pushed there.
+        or token.endswith(("/" + wanted, ":" + wanted))
     )
 
 
@@ -150,14 +176,25 @@ def for_file(find: Find, path: str, folder: str) -> Iterator[Remark]:
             yield Remark(f"{FILE}{address}", f"about `{name}`: {text} [{address}]", f"`{name}` is about to be changed")
 
 
-def of_card(lines: Sequence[Any], path: str, folder: str) -> Iterator[Remark]:
-    """What the user wants that names a file. `lines` are those of a card."""
+def of_card(files: Sequence[Any], path: str, folder: str) -> Iterator[Remark]:
+    """What the user said of a file, of a folder above it, or of files like it. `files` are those of a card."""
     inside = os.path.relpath(path, folder) if os.path.isabs(path) else path
-    for line in lines:
-        if len(line) > _FILES and inside in line[_FILES]:
-            yield Remark(
-                f"{FILE}{line[1]}", f"about `{inside}`: {line[0]} [{line[1]}]", f"`{inside}` is about to be changed"
-            )
+    inside = inside.replace("\\", "/").removeprefix("./")
+    for paths, text, address in files:
+        if any(_is_of(each, inside) for each in paths):
+            yield Remark(f"{FILE}{address}", f"about `{inside}`: {text} [{address}]", f"`{inside}` is about to be changed", is_rule=True)  # fmt: skip
+
+
+def _is_of(named: str, inside: str) -> bool:
+    if "*" in named:
+        import fnmatch
+
+        return fnmatch.fnmatchcase(inside, named) or fnmatch.fnmatchcase(os.path.basename(inside), named)
+    return (
+        inside == named
+        or inside.startswith(f"{named.rstrip('/')}/")
+        or ("/" not in named and os.path.basename(inside) == named)
+    )
 
 
 def of_lines(lines: Sequence[Any], told: set[str], prompt: str) -> Iterator[Remark]:

@@ -18,7 +18,12 @@ pre-tool)
     printf '%s' "$input" | grep -qFw -f "$home/state/briefs/words.txt" || exit 0
     ;;
 post-tool)
-    if [ ! -e "$home/state/moments/open" ]; then
+    waits=
+    for mark in "$home"/state/moments/open.*; do
+        [ -e "$mark" ] && waits=yes
+        break
+    done
+    if [ -z "$waits" ]; then
         case "$input" in
         *[Ee]rror* | *ERR* | *ail* | *FAIL* | *atal* | *annot* | *"an't"* | *"ot found"* | *"o such"* | *enied* | *nknown* | *nvalid* | *xception* | *anic* | *issing* | *efused* | *nexpected* | *onflict* | *"imed out"* | *bort* | *"not exist"*) ;;
         *) exit 0 ;;

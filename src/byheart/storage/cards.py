@@ -9,14 +9,20 @@ from byheart.storage.project_root import top_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     Card = dict[str, Any]
 
 # Another number, and cards are made anew.
-VERSION = 6
+VERSION = 7
 _FOLDER, _SENT, _NOTES = "state/briefs", "state/sent", "state/ended.ndjson"
+# The words that a call has to hold for anything to be said of it; and the folders whose cards were taken away.
+_WORDS, _DROPPED = "words.txt", "dropped.txt"
+# A word that is looked for whole may stand behind a line break, which JSON spells with a letter.
+_BEHIND_BREAK = "n"
+# What is kept of a folder besides: nothing that anybody said stands in it.
+_KEPT = (".said", ".asked")
 _LARGEST, _MOST_NOTES = 4_000_000, 16_000_000
 _SHAPE = {
     "version",
@@ -32,6 +38,7 @@ _SHAPE = {
     "saved",
     "asks",
     "triggers",
+    "files",
     "sections",
 }
 # Variables that say nothing about what a brief holds.
@@ -122,12 +129,39 @@ def folders(home: str) -> list[tuple[str, str]]:
     return [(str(card.get("folder")), str(card.get("project"))) for card in found if card]
 
 
+def note_words(home: str, of: str, words: Iterable[str]) -> None:
+    """Note the words that a call has to hold for anything to be said of it in a folder or project. Those of all are in one file, which is
+    looked through before anything of ours is started."""
+    place = os.path.join(home, _FOLDER)
+    put_bytes(f"{path_of(home, of).removesuffix('.json')}.words", "\n".join(sorted(words)).encode("utf-8", "replace"))
+    every = {
+        word
+        for name in _names(place, ".words")
+        for word in read_bytes(os.path.join(place, name), _LARGEST).decode("utf-8", "replace").split("\n")
+        if len(word) > 1
+    }
+    lines = sorted({spelled for word in every for spelled in (word, _BEHIND_BREAK + word)})
+    put_bytes(os.path.join(place, _WORDS), "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+
+
 def drop(home: str) -> None:
     """Take away every card and everything that is kept of what sessions were told, as when something was forgotten: also what a
-    killed hook left half-written."""
+    killed hook left half-written. The folders are noted for whoever makes their cards anew."""
+    known = [folder for folder, _ in folders(home)]
     for place in (_FOLDER, _SENT):
         for name in _names(os.path.join(home, place), ""):
-            _remove(os.path.join(home, place, name))
+            if not name.endswith((*_KEPT, _DROPPED)):
+                _remove(os.path.join(home, place, name))
+    if known:
+        put_bytes(os.path.join(home, _FOLDER, _DROPPED), "\n".join(known).encode("utf-8", "replace"))
+
+
+def take_dropped(home: str) -> list[str]:
+    """The folders whose cards were taken away since this was last asked."""
+    path = os.path.join(home, _FOLDER, _DROPPED)
+    found = read_bytes(path, _LARGEST).decode("utf-8", "replace").split("\n")
+    _remove(path)
+    return [folder for folder in found if folder]
 
 
 def stale(card: Card) -> list[int]:

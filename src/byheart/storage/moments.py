@@ -1,4 +1,4 @@
-"""What may be said at a moment of a session, prepared: a file for each folder that is asked by key, so that no more than the answer is
+"""What may be said at a moment of a session, prepared: a file for each project that is asked by key, so that no more than the answer is
 read; what a session was told so far; what was got over a moment ago; and what came of remarks."""
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-VERSION = 1
+VERSION = 2
 _LARGEST, _MOST, _HEADER = 60_000_000, 40_000, 2_000_000
 _FOLDER, _LIVE_BYTES, _LIVE_LINES = "state/moments", 256_000, 300
 _OUTCOMES = "state/outcomes.ndjson"
+# A session that got over nothing for so many seconds waits no more.
+_WAITS = 6 * 3600
 
 
 class Prepared:
@@ -53,13 +55,13 @@ def _number(key: str) -> int:
     return zlib.crc32(raw) << 32 | zlib.adler32(raw)
 
 
-def path_of(home: str, folder: str) -> str:
-    """Where the prepared file of a folder is: beside its card, so that what lets go of cards lets go of it."""
-    return cards.path_of(home, folder).removesuffix(".json") + ".moments"
+def path_of(home: str, project: str) -> str:
+    """Where the prepared file of a project is: beside the cards, so that what lets go of cards lets go of it."""
+    return cards.path_of(home, project).removesuffix(".json") + ".moments"
 
 
-def write(home: str, folder: str, header: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep what may be said in a folder, whole or not at all."""
+def write(home: str, project: str, header: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep what may be said in a project, whole or not at all."""
     rows: dict[int, bytes] = {}
     for key, entry in list(entries.items())[:_MOST]:
         rows[_number(key)] = json.dumps({"key": key, **entry}, ensure_ascii=False).encode("utf-8", "replace")
@@ -69,18 +71,18 @@ def write(home: str, folder: str, header: Mapping[str, Any], entries: Mapping[st
         at.append(end)
         end += len(rows[number])
     at.append(end)
-    head = json.dumps({"version": VERSION, "folder": folder, **header}, ensure_ascii=False).encode("utf-8", "replace")
+    head = json.dumps({"version": VERSION, "project": project, **header}, ensure_ascii=False).encode("utf-8", "replace")
     first = f"{len(head):>12} {len(numbers):>12}\n".encode()
     body = b"".join(rows[number] for number in numbers)
     content = first + head + array("Q", numbers).tobytes() + at.tobytes() + body
     if len(content) <= _LARGEST and len(head) <= _HEADER:
-        cards.put_bytes(path_of(home, folder), content)
+        cards.put_bytes(path_of(home, project), content)
 
 
-def read(home: str, folder: str) -> Prepared | None:
-    """What may be said in a folder; None where nothing is prepared, or not in a way that can be used."""
+def read(home: str, project: str) -> Prepared | None:
+    """What may be said in a project; None where nothing is prepared, or not in a way that can be used."""
     try:
-        opened = os.open(path_of(home, folder), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        opened = os.open(path_of(home, project), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -93,7 +95,7 @@ def read(home: str, folder: str) -> Prepared | None:
         start = 26 + length
         keys.frombytes(os.pread(opened, 8 * count, start))
         at.frombytes(os.pread(opened, 4 * (count + 1), start + 8 * count))
-        if header.get("version") != VERSION or header.get("folder") != folder or len(at) != count + 1:
+        if header.get("version") != VERSION or header.get("project") != project or len(at) != count + 1:
             raise ValueError
         return Prepared(opened, header, keys, at, start + 12 * count + 4)
     except (OSError, ValueError, AttributeError):
@@ -108,10 +110,13 @@ def said(home: str, client: str, session: str) -> dict[str, Any]:
 
 def keep_said(home: str, client: str, session: str, told: Mapping[str, Any]) -> None:
     """Keep what a session was told, for it not to be told again and for whoever asks why."""
-    cards.put_bytes(_said_path(home, client, session), json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
-    mark = os.path.join(home, _FOLDER, "open")
+    named = {**told, "client": client, "session": session}
+    cards.put_bytes(_said_path(home, client, session), json.dumps(named, ensure_ascii=False).encode("utf-8", "replace"))
+    mark = _open_path(home, client, session)
     if told["open"]:
         cards.put_bytes(mark, b"")
+    else:
+        _remove(mark)
 
 
 def _said_path(home: str, client: str, session: str) -> str:
@@ -125,37 +130,59 @@ def every_said(home: str, client: str, session: str) -> list[dict[str, Any]]:
     return sorted((each for each in found.values() if isinstance(each, dict)), key=lambda each: str(each.get("at", "")))
 
 
-def has_open(home: str) -> bool:
-    """Whether some session waits for a failure to be got over."""
-    return os.path.exists(os.path.join(home, _FOLDER, "open"))
+def every_session(home: str) -> list[dict[str, Any]]:
+    """The sessions that were told something at a moment: client, session, folder, and when first."""
+    folder = os.path.join(home, _FOLDER)
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+    except OSError:
+        return []
+    found = []
+    for name in sorted(names):
+        told = cards.read_object(os.path.join(folder, name)) or {}
+        said = sorted((str(each.get("at")), str(each.get("folder"))) for each in (told.get("said") or {}).values() if isinstance(each, dict))  # fmt: skip
+        if said and told.get("session"):
+            found.append({"client": told["client"], "session": told["session"], "at": said[0][0], "folder": said[0][1]})
+    return found
 
 
-def nothing_open(home: str) -> None:
-    """No session waits any more."""
-    _remove(os.path.join(home, _FOLDER, "open"))
+def _open_path(home: str, client: str, session: str) -> str:
+    """The mark of a session that waits for a failure to be got over."""
+    name = os.path.basename(cards.sent_path(home, client, session)).removesuffix(".json")
+    return os.path.join(home, _FOLDER, f"open.{name}")
 
 
-def _live_path(home: str, folder: str) -> str:
-    return os.path.join(home, _FOLDER, os.path.basename(cards.path_of(home, folder)).removesuffix(".json") + ".live")
+def has_open(home: str, client: str, session: str) -> bool:
+    """Whether a session waits for a failure to be got over."""
+    return os.path.exists(_open_path(home, client, session))
 
 
-def note_live(home: str, folder: str, told: Mapping[str, Any]) -> None:
+def nothing_open(home: str, client: str, session: str) -> None:
+    """A session waits no more."""
+    _remove(_open_path(home, client, session))
+
+
+def _live_path(home: str, project: str) -> str:
+    return os.path.join(home, _FOLDER, os.path.basename(cards.path_of(home, project)).removesuffix(".json") + ".live")
+
+
+def note_live(home: str, project: str, told: Mapping[str, Any]) -> None:
     """Note what a session got over just now; the oldest are let go of."""
-    path = _live_path(home, folder)
-    lines = [*live_lines(home, folder), json.dumps(told, ensure_ascii=False)]
+    path = _live_path(home, project)
+    lines = [*live_lines(home, project), json.dumps(told, ensure_ascii=False)]
     cards.put_bytes(path, "".join(f"{line}\n" for line in lines[-_LIVE_LINES:]).encode("utf-8", "replace"))
 
 
-def live_lines(home: str, folder: str) -> list[str]:
+def live_lines(home: str, project: str) -> list[str]:
     """What was noted, as lines, the oldest first."""
-    raw = cards.read_bytes(_live_path(home, folder), _LIVE_BYTES).decode("utf-8", "replace")
+    raw = cards.read_bytes(_live_path(home, project), _LIVE_BYTES).decode("utf-8", "replace")
     return [line for line in raw.split("\n") if line]
 
 
-def live(home: str, folder: str, signatures: Iterable[str]) -> dict[str, Any] | None:
-    """The newest of what was got over in a folder of late that has one of these signatures."""
+def live(home: str, project: str, signatures: Iterable[str]) -> dict[str, Any] | None:
+    """The newest of what was got over in a project of late that has one of these signatures."""
     wanted = set(signatures)
-    for line in reversed(live_lines(home, folder)):
+    for line in reversed(live_lines(home, project)):
         try:
             told = json.loads(line)
         except ValueError:
@@ -183,16 +210,22 @@ def outcomes(home: str) -> list[dict[str, Any]]:
     return found
 
 
-def sweep(home: str, most: int) -> None:
-    """Let go of the oldest of what sessions were told."""
+def sweep(home: str, most: int, now: float) -> None:
+    """Let go of the oldest of what sessions were told, and of the marks of sessions that ended without a word."""
     folder = os.path.join(home, _FOLDER)
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+        names = os.listdir(folder)
     except OSError:
         return
-    paths = [os.path.join(folder, name) for name in names]
+    paths = [os.path.join(folder, name) for name in names if name.endswith(".json")]
     for path in sorted(paths, key=lambda path: -os.stat(path).st_mtime)[most:]:
         _remove(path)
+    for path in (os.path.join(folder, name) for name in names if name.startswith("open")):
+        try:
+            if now - os.stat(path).st_mtime > _WAITS:
+                _remove(path)
+        except OSError:
+            continue
 
 
 def drop(home: str) -> None:

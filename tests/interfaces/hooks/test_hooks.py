@@ -34,11 +34,12 @@ def told(bench: Bench, cli: Cli) -> Bench:
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex", "gemini-cli", "qwen-code", "droid"])
-def test_named_envelope_and_nothing_else(told: Bench, client: str) -> None:
+def test_named_envelope_and_a_line_for_the_user(told: Bench, client: str) -> None:
     code, out, err = hook(told, "session-start", client)
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert list(found) == ["hookSpecificOutput"]
+    assert list(found) == ["hookSpecificOutput", "systemMessage"]
+    assert re.fullmatch(r"byheart: \d+ lines?, \d+ tokens · byheart why", found["systemMessage"])
     assert sorted(found["hookSpecificOutput"]) == ["additionalContext", "hookEventName"]
     assert found["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert "pnpm" in context(out)

@@ -31,13 +31,15 @@ _BEFORE = "(memory changed a moment ago; this is how it was before)"
 class HookCall:
     """One call of a hook: which agent, which moment, what it says, and where it stands."""
 
-    __slots__ = ("asks", "client", "environment", "event", "home", "room", "told")
+    __slots__ = ("asks", "client", "environment", "event", "home", "room", "seen", "told")
 
     def __init__(self, event: str, client: str, told: dict[str, Any], environment: dict[str, str], room: int) -> None:
         self.event, self.client, self.told, self.environment, self.room = event, client, told, environment, room
         self.home = cards.home_of(environment)
         # Whether the user is to be asked.
         self.asks = False
+        # What the user is shown of it.
+        self.seen = ""
 
     @property
     def cwd(self) -> str:
@@ -77,7 +79,11 @@ def main(arguments: list[str]) -> int:
         text = BROKEN if event == register.START else ""
     if text:
         asks = call is not None and call.asks
-        wrapped = register.asking(client, told, text) if asks else register.envelope(client, event, told, text)
+        wrapped = (
+            register.asking(client, text)
+            if asks
+            else register.envelope(client, event, told, text, call.seen if call else "")
+        )
         out = wrapped if isinstance(wrapped, str) else json.dumps(wrapped)
         try:
             _print(out.encode("utf-8", "replace"))
@@ -201,6 +207,9 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     text = fit.rendered(head[0], chosen, len(out), delimiter, notes, asks)
     if asks:
         cards.note_asked(call.home, card["folder"], _today(), ids)
+    count = sum(len(lines) for _, lines in chosen)
+    used = head[1] + sum(line[2] for _, lines in chosen for line in lines)
+    call.seen = f"byheart: {count} {'line' if count == 1 else 'lines'}, {used} tokens · byheart why"
     if call.session and not card.get("private"):
         cards.keep_sent(
             call.home,
@@ -280,6 +289,10 @@ def noted(call: HookCall) -> None:
     card = cards.read(call.home, cards.folder_of(call.cwd))
     if call.event != register.STOP:
         learn_now(call, card, at_once=True)
+    if call.event == register.END and call.session:
+        from byheart.storage import moments
+
+        moments.nothing_open(call.home, call.client, call.session)
 
 
 def _is_odd(name: str) -> bool:

@@ -29,6 +29,10 @@ _FAILED = deferred(
     r"(?:exit(?:ed)?(?: with)?(?: code| status)?[:= ]+\(?(-?\d+)|\"exit_?code\"\s*:\s*(-?\d+))", re.IGNORECASE
 )
 _TASK_TOKENS = 400
+# What a model is told where its agent cannot ask by itself.
+_ASK = "Ask the user before you go on."
+# So many words make an error that is another's by no chance.
+_LETTERS, _SAYS_SOMETHING = deferred(r"[^\W\d_]{3,}"), 3
 _WISHES = ("profile", "rules", "wishes")
 # No calls to know something about: they look, and nothing about them can be wrong that anybody would repeat.
 _SHELLS = (
@@ -69,10 +73,10 @@ def during(call: HookCall) -> tuple[str, bool]:
     if card is None or card["off"] or not card["settings"]["moments"]["enabled"]:
         return "", False
     settings = card["settings"]["moments"]
-    prepared = moments.read(call.home, folder)
+    prepared = moments.read(call.home, card["project"])
     try:
         found = _found(call, card, settings, prepared)
-        return _told(call, folder, settings, found)
+        return _told(call, card, settings, found)
     finally:
         if prepared is not None:
             prepared.close()
@@ -108,21 +112,20 @@ def _found(call: HookCall, card: dict[str, Any], settings: dict[str, Any], prepa
         if command:
             return list(remarks.for_command(find if settings["command"] else _nothing, card["triggers"], command))
         if settings["file"] and (tool in _EDITORS or not tool):
-            wanted = [line for each in card["sections"] if each["name"] in _WISHES for line in each["lines"]]
             return [
                 each
                 for path in _paths(given)
-                for each in (*remarks.of_card(wanted, path, folder), *remarks.for_file(find, path, folder))
+                for each in (*remarks.of_card(card["files"], path, folder), *remarks.for_file(find, path, folder))
             ]
         return []
     output = _output(call.told)
     if not _is_failure(call.told, output) and not _fails_unseen(command, output, find):
-        _got_over(call, folder, command, output)
+        _got_over(call, card["project"], command, output)
         return []
     if tool in _READERS and (path := register.words(given, "file_path", "filePath", "path")):
         missing = remarks.for_missing(find, path) if settings["file"] else None
         return [missing] if missing else []
-    return list(_after_failure(call, folder, command, output, find, settings)) if command else []
+    return list(_after_failure(call, card["project"], command, output, find, settings)) if command else []
 
 
 def _fails_unseen(command: str, output: str, find: Any) -> bool:
@@ -152,39 +155,65 @@ def _rules(card: dict[str, Any]) -> Iterator[Remark]:
                 yield Remark(f"s:{address}", f"{text} [{address}]", "what the user wants, for a sub-agent")
 
 
-def _after_failure(call: HookCall, folder: str, command: str, output: str, find: Any, settings: dict[str, Any]) -> Iterator[Remark]:  # fmt: skip
+def _after_failure(call: HookCall, project: str, command: str, output: str, find: Any, settings: dict[str, Any]) -> Iterator[Remark]:  # fmt: skip
     """What got over this failure before: a moment ago, or in earlier sessions. It is noted as open until something gets over it."""
     from byheart.brief import remarks
-    from byheart.brief.remarks import ERROR, Remark
+    from byheart.brief.remarks import ERROR
+    from byheart.sessions.facts.commands import core_of, only_looks
 
-    found = remarks.signatures(output)
-    now = moments.live(call.home, folder, found)
     remark = remarks.for_failure(find, output) if settings["failure"] else None
-    if now is not None and settings["failure"]:
-        minutes = max(0, int(time.time() - float(now.get("seconds", 0))) // 60)
-        ran = f"running `{now['ran']}`, then " if now.get("ran") else ""
-        text = f"this error was got over here {minutes} minutes ago: {ran}`{now['worked']}` passed [{now['cite']}]"
-        remark = Remark(ERROR + now["signature"], text, "got over a moment ago in this project")
-    if call.session:
+    signature = _signature(output, command)
+    now = moments.live(call.home, project, [signature]) if signature and settings["failure"] else None
+    if remark is None and now is not None:
+        remark = _of_a_moment_ago(now, command)
+    if call.session and (remark is not None or (signature and not only_looks(core_of(command)))):
         told = moments.said(call.home, call.client, call.session)
         key = remark.key if remark else ""
         if key and key in told["said"]:
             # It was told what helps, and it failed again: that counts against the remark.
             moments.note_outcome(
-                call.home, {"key": key, "helped": False, "folder": folder, "session": call.session, "at": _now()}
+                call.home, {"key": key, "helped": False, "project": project, "session": call.session, "at": _now()}
             )
-        if found:
-            # The line that says most stands for the failure: it is last in most outputs.
-            signature, line = list(found.items())[-1] if key == "" else (key.removeprefix(ERROR), "")
-            told["open"] = [*told["open"], {"command": command[:400], "signature": signature, "line": line, "key": key, "ran": "", "calls": 0}][-_MOST_OPEN:]  # fmt: skip
-            moments.keep_said(call.home, call.client, call.session, told)
+        waits = {"command": command[:400], "signature": signature or key.removeprefix(ERROR), "key": key, "ran": "", "calls": 0}  # fmt: skip
+        told["open"] = [*told["open"], waits][-_MOST_OPEN:]
+        moments.keep_said(call.home, call.client, call.session, told)
     if remark is not None:
         yield remark
 
 
-def _got_over(call: HookCall, folder: str, command: str, output: str) -> None:
+def _signature(output: str, command: str) -> str:
+    """The signature of the error that stopped a call; empty where no line of it says more than that something failed."""
+    from byheart.sessions.facts.errors import errors_of, is_wrapper, signature_of
+
+    line = next(iter(errors_of(output, command, most=1)), "")
+    if not line or is_wrapper(line):
+        return ""
+    signature = signature_of(line)
+    return signature if len(_LETTERS.findall(signature)) >= _SAYS_SOMETHING else ""
+
+
+def _of_a_moment_ago(now: dict[str, Any], command: str) -> Remark | None:
+    """What got over the same error a moment ago, where it was more than to run the same again."""
+    from byheart.brief.remarks import ERROR, Remark, calls_in
+    from byheart.sessions.facts.commands import acts_of, program_of
+
+    steps = list(calls_in(command))
+    ran, worked = str(now.get("ran", "")), str(now.get("worked", ""))
+    if ran:
+        is_alike = any(program_of(step) == program_of(worked) for step in steps)
+    else:
+        is_alike = any(acts_of(step) == acts_of(worked) for step in steps) and worked not in command
+    if not is_alike:
+        return None
+    minutes = max(0, int(time.time() - float(now.get("seconds", 0))) // 60)
+    first = f"running `{ran}`, then " if ran else ""
+    text = f"this error was got over here {minutes} minutes ago: {first}`{worked}` passed [{now['cite']}]"
+    return Remark(ERROR + str(now["signature"]), text, "got over a moment ago in this project")
+
+
+def _got_over(call: HookCall, project: str, command: str, output: str) -> None:
     """Note what got over an open failure of this session."""
-    if not (command and call.session and moments.has_open(call.home)):
+    if not (command and call.session and moments.has_open(call.home, call.client, call.session)):
         return
     from byheart.brief import remarks
     from byheart.sessions.facts.commands import acts_of, only_looks
@@ -199,11 +228,11 @@ def _got_over(call: HookCall, folder: str, command: str, output: str) -> None:
         worked = counterpart(step, command)
         shown = remarks.signatures(output) if shown is None else shown
         if acts_of(worked) == acts_of(step) and each["signature"] not in shown:
-            moments.note_live(call.home, folder, {"signature": each["signature"], "worked": _short(worked), "ran": each["ran"], "seconds": time.time(), "cite": f"{call.client}:{call.session[:8]}"})  # fmt: skip
+            moments.note_live(call.home, project, {"signature": each["signature"], "worked": _short(worked), "ran": each["ran"], "seconds": time.time(), "cite": f"{call.client}:{call.session[:8]}"})  # fmt: skip
             if each["key"]:
                 moments.note_outcome(
                     call.home,
-                    {"key": each["key"], "helped": True, "folder": folder, "session": call.session, "at": _now()},
+                    {"key": each["key"], "helped": True, "project": project, "session": call.session, "at": _now()},
                 )
             continue
         if not only_looks(command):
@@ -213,18 +242,16 @@ def _got_over(call: HookCall, folder: str, command: str, output: str) -> None:
             left.append(each)
     told["open"] = left
     moments.keep_said(call.home, call.client, call.session, told)
-    if not left:
-        moments.nothing_open(call.home)
 
 
 def _short(command: str) -> str:
-    line = " ".join(command.split("<<", 1)[0].split())
+    """A command as it may be told to another session: short, without secrets, and without anything that could pass for memory's own."""
     from byheart.interfaces.hooks import rebuild
 
-    return rebuild.clean(line[:160]).replace("`", "'")
+    return rebuild.safe(" ".join(command.split("<<", 1)[0].split())[:160]).replace("`", "'")
 
 
-def _told(call: HookCall, folder: str, settings: dict[str, Any], found: Iterable[Remark]) -> tuple[str, bool]:
+def _told(call: HookCall, card: dict[str, Any], settings: dict[str, Any], found: Iterable[Remark]) -> tuple[str, bool]:
     """What of this a session has not heard, in the form of memory; and whether its user is to be asked."""
     found = list(found)
     if not found:
@@ -234,15 +261,17 @@ def _told(call: HookCall, folder: str, settings: dict[str, Any], found: Iterable
         told = moments.said(call.home, call.client, call.session)
     lines: list[str] = []
     asks = False
+    # Each sub-agent is one that has heard nothing yet.
+    is_new = call.event == register.SUBAGENT
     for each in found:
         cost = len(each.text) // 3 + 12
         is_asked = each.is_rule and settings["rules"] == "ask"
         if is_asked:
             # A rule to be asked about holds for every call, not only for the first.
             asks = True
-        elif each.key in told["said"] or told["tokens"] + cost > settings["tokens"]:
+        elif (each.key in told["said"] and not is_new) or told["tokens"] + cost > settings["tokens"]:
             continue
-        most = 2 * _MOST_AT_ONCE if call.event == register.SUBAGENT else _MOST_AT_ONCE
+        most = 2 * _MOST_AT_ONCE if is_new else _MOST_AT_ONCE
         if len(lines) >= most:
             break
         lines.append(each.text[:400])
@@ -252,14 +281,16 @@ def _told(call: HookCall, folder: str, settings: dict[str, Any], found: Iterable
             "event": call.event,
             "text": each.text[:400],
             "why": each.why,
-            "folder": folder,
+            "folder": card["folder"],
         }
     if not lines:
         return "", False
     if call.session:
         moments.keep_said(call.home, call.client, call.session, told)
-    if asks:
+    if asks and register.can_ask(call.client):
         return "; ".join(lines), True
+    if asks:
+        lines.append(_ASK)
     return fit.remark(lines, os.urandom(4).hex()), False
 
 

@@ -238,7 +238,8 @@ def program_of(command: str) -> str:
 def acts_of(command: str) -> str:
     """A program with what it is told to do, without what that is done to."""
     words = [word for word in command.split() if _PLAIN_WORD.fullmatch(word)]
-    return " ".join([program_of(command), *words[1:2]])
+    # What a runner runs is what it is told to do.
+    return " ".join([program_of(command), *words[1 : 3 if words[1:2] == ["run"] else 2]])
 
 
 @lru_cache(maxsize=8192)

@@ -143,7 +143,12 @@ class Engine:
         if len(content) <= _SMALL and self._scans <= _FEW:
             lowered = content.lower()
             wanted = [rule for rule in self._all if any(hint.encode() in lowered for hint in rule.hints)]
-            yield from self._run(wanted, content, 0)
+            wordy = [rule for rule in wanted if rule.is_wordy and self._words]
+            yield from self._run([rule for rule in wanted if rule not in wordy], content, 0)
+            # The same stretches as in a process that has read much: the answer is the same however many texts came before.
+            if wordy and (stretches := _around_words(content, compiled(self._words))):
+                text = _Stretches(content, stretches)
+                yield from text.placed(self._run(wordy, text.content, 0), 0)
             return
         start, seen = 0, set[tuple[str, int, int]]()
         while start < len(content):

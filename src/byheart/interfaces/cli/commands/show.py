@@ -425,6 +425,13 @@ def why(session: str | None, as_object: bool) -> None:
     """Show what a session was told and why: the last one, or the one with this id prefix."""
     opened = common.opened(upkeep=False)
     found = briefs.why(opened.home, session)
+    if not found:
+        if as_object:
+            common.put({})
+        common.note(
+            "No session has received a brief yet. Connect agents with: byheart install. Preview the brief with: byheart brief"
+        )
+        return
     remarks = moments.told(opened.home, str(found["client"]), str(found["session"]))
     if as_object:
         common.put({**found, "remarks": remarks})
