@@ -19,7 +19,7 @@ from byheart import prompts
 from byheart.domain.errors import BadSetting
 from byheart.domain.sessions import Which
 from byheart.learning import model_calls
-from tests.learning.world import PASSED, World, fixed
+from tests.learning.world import PASSED, Event, World, fixed
 
 TOKEN = "ghp_" + "R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2"
 EMPTY = json.dumps({"rollout_summary": "", "rollout_slug": "", "raw_memory": ""})
@@ -519,3 +519,29 @@ def test_project_lines_and_skill_steps_that_no_session_shows_are_dropped(tmp_pat
     home.learn()
     for words in ("forced to production", "straight to production", "NOSUCH", "evil-oven", "publish --force"):
         assert not [each for each in home.folder.rglob("*.md") if words in each.read_text(encoding="utf-8")], words
+
+
+@pytest.mark.parametrize("status", [200, 413])
+def test_answers_without_a_text_count_against_the_limit_of_requests(tmp_path: Path, model: Model, status: int) -> None:
+    home = world(tmp_path, model, "learning.model_run_requests=2")
+    for number in range(5):
+        baking(home, began=f"2026-05-0{number + 1}T10:00:00")
+    model.session = model.project = lambda _: (status, "")
+    report = home.learn()
+    assert len(model.asked) == 2 and "model_run_requests (2) is reached" in report.model
+
+
+def test_long_session_keeps_what_people_said_and_what_failed(tmp_path: Path, model: Model) -> None:
+    home = world(tmp_path, model, "learning.model_input_tokens=4000")
+    runs: list[Event] = [("run", f"make step-{number}", "ok " * 400, 0) for number in range(80)]
+    home.session(
+        ("user", "start the oven work now please"),
+        *runs[:40],
+        ("user", "always weigh flour in grams here"),
+        ("run", "make bake", "Error: oven door is open", 2),
+        *runs[40:],
+        ("user", "thanks, done"),
+    )
+    home.learn()
+    (prompt,) = model.prompts("big")
+    assert "weigh flour in grams" in prompt and "oven door is open" in prompt and "left out" in prompt

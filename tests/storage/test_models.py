@@ -7,8 +7,9 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -224,3 +225,40 @@ def test_an_agent_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -
     model = AgentModel(headless()["claude-code"], "", str(tmp_path / "asked"), environment, 0.3)
     with pytest.raises(NoAnswer, match=r"within 0\.3 seconds"):
         model.answer("", "what?")
+
+
+def test_server_that_drips_is_waited_for_no_longer_than_was_set() -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    is_over = Event()
+
+    def drip() -> None:
+        connection, _ = server.accept()
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        try:
+            while not is_over.wait(0.05):
+                connection.sendall(b"x")
+        except OSError:
+            is_over.set()
+        connection.close()
+
+    thread = Thread(target=drip, daemon=True)
+    thread.start()
+    model = EndpointModel(f"http://127.0.0.1:{server.getsockname()[1]}", "m", None, 0.5, retries=0)
+    with pytest.raises(NoAnswer, match=r"timed out after 0\.5 seconds"):
+        model.answer("", "Are you there?")
+    # The server notices that nobody listens any more.
+    assert is_over.wait(20)
+    server.close()
+
+
+def test_codex_is_asked_without_the_servers_and_hooks_of_its_settings(tmp_path: Path) -> None:
+    folder = tmp_path / ".codex"
+    folder.mkdir()
+    codex = headless()["codex"]
+    assert codex.more({"HOME": str(tmp_path)}) == ()
+    (folder / "config.toml").write_text('[mcp_servers.mine]\ncommand = "x"\n\n[mcp_servers."a b"]\ncommand = "y"\n')
+    assert codex.more({"HOME": str(tmp_path)}) == ("-c", "mcp_servers.mine.enabled=false")
+    (folder / "config.toml").write_text("broken [")
+    assert codex.more({"CODEX_HOME": str(folder)}) == ()
+    assert ("--disable", "hooks") in tuple(pairwise(codex.command))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -256,13 +257,23 @@ _QUESTION = 'Answer with this JSON object alone: {"ok": true}'
 _OK: dict[str, object] = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
 
+def _is_as_asked(said: str) -> bool:
+    """Whether an answer is the object that was asked for, as learning would have to read it."""
+    try:
+        bare = said.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
+        return bool(json.loads(bare) == {"ok": True})
+    except (ValueError, RecursionError):
+        return False
+
+
 def tried_models(opened: OpenMemory, around: Surroundings) -> list[dict[str, object]]:
     """Which model each phase of learning uses, and what each said to one question; empty where learning uses none."""
     chosen = models(around, opened.config, opened.home)
     found: list[dict[str, object]] = []
     for phase, model in (("sessions", chosen.extracting), ("handbook", chosen.consolidating)) if chosen else ():
         try:
-            said, is_ok = model.answer("You answer with JSON.", _QUESTION, _OK), True
+            said = model.answer("You answer with JSON.", _QUESTION, _OK)
+            is_ok = _is_as_asked(said)
         except NoAnswer as error:
             said, is_ok = str(error), False
         told = RuleScanner().redacted(said).strip()[:200]

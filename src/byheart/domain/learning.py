@@ -9,7 +9,7 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -326,7 +326,7 @@ class ChatModel(Protocol):
 class Headless:
     """How an agent is asked a question without a session: its words, those that name a model, and those that come last; {out} stands for a
     file where `writes` says that it puts its answer there; `field` is the key of the answer where it prints JSON. `leaves` says what it
-    cannot be kept from leaving behind."""
+    cannot be kept from leaving behind, `more` the words that this user's settings of it ask for."""
 
     command: tuple[str, ...]
     model: tuple[str, ...] = ()
@@ -334,6 +334,7 @@ class Headless:
     writes: bool = False
     field: str = ""
     leaves: str = ""
+    more: Callable[[Mapping[str, str]], tuple[str, ...]] = lambda _: ()
 
 
 class Prompts(Protocol):

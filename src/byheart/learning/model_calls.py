@@ -179,8 +179,9 @@ class Asking:
                 spent.output_tokens - before.output_tokens,
                 spent.cost - before.cost,
             )
-            if used.requests:
-                self.models.budget.note(used)
+            # A question without an answer counts as one, too: a server that fails is not asked for ever.
+            used.requests = max(1, used.requests)
+            self.models.budget.note(used)
 
 
 def _kept(own_handbook: HandbookFiles, digest: str) -> str | None:
@@ -194,6 +195,8 @@ def _kept(own_handbook: HandbookFiles, digest: str) -> str | None:
 
 _FROM = {Speaker.USER: "user", Speaker.ASSISTANT: "agent", Speaker.TOOL: "tool", Speaker.SYSTEM: "client"}
 # How long a text and a tool's output may be, from generous to scant: the first that fits is taken.
+# What a line may cost besides: a sign for turns that are left out before it.
+_GAP = 30
 _CUTS = ((12_000, 4_000), (6_000, 1_500), (3_000, 600), (1_500, 200), (600, 80))
 
 
@@ -208,28 +211,43 @@ def about_session(
 
 
 def record(turns: Sequence[Turn], most: int, clean: Callable[[str], str]) -> str:
-    """A session as JSON, in no more than so many characters: first outputs get shorter, then the middle is left out."""
+    """A session as JSON, in no more than so many characters: first outputs get shorter, then turns in the middle are left out, those of
+    people and those that failed last."""
+    every = [turn for turn in turns if turn.is_evidence]
     lines: list[str] = []
     for text, output in _CUTS:
-        lines = [json.dumps(_item(turn, text, output, clean), ensure_ascii=False) for turn in turns if turn.is_evidence]
+        lines = [json.dumps(_item(turn, text, output, clean), ensure_ascii=False) for turn in every]
         if sum(map(len, lines)) + 2 * len(lines) <= most:
             return _list(lines)
-    return _without_middle(lines, most)
+    return _cut_to(lines, [turn.is_own_words or bool(turn.failed) or bool(turn.exit) for turn in every], most)
 
 
-def _without_middle(lines: Sequence[str], most: int) -> str:
-    head: list[str] = []
-    tail: list[str] = []
-    left = most - 100
-    rest = list(lines)
-    while rest:
-        line = rest.pop(0) if len(head) <= len(tail) else rest.pop()
-        left -= len(line) + 2
-        if left < 0:
-            break
-        (head if len(head) <= len(tail) else tail).append(line)
-    gap = json.dumps({"left out": f"{len(lines) - len(head) - len(tail)} turns"})
-    return _list([*head, gap, *reversed(tail)])
+def _cut_to(lines: Sequence[str], weighty: Sequence[bool], most: int) -> str:
+    """The first and the last of these lines, and of those between what weighs most; where turns are left out, how many."""
+    left = most - 200
+    ends = [place // 2 if place % 2 == 0 else len(lines) - 1 - place // 2 for place in range(len(lines))]
+    chosen: set[int] = set()
+    # Half of the room is for what people said and what went wrong, wherever it stands.
+    for wanted, share in (([at for at in ends if weighty[at]], 0.5), (ends, 1.0)):
+        room = left * share
+        for at in wanted:
+            cost = len(lines[at]) + _GAP
+            if at in chosen or cost > room:
+                continue
+            chosen.add(at)
+            room -= cost
+            left -= cost
+    kept: list[str] = []
+    missing = 0
+    for at, line in enumerate(lines):
+        if at not in chosen:
+            missing += 1
+            continue
+        if missing:
+            kept.append(json.dumps({"left out": f"{missing} turns"}))
+            missing = 0
+        kept.append(line)
+    return _list([*kept, json.dumps({"left out": f"{missing} turns"})] if missing else kept)
 
 
 def _list(lines: Sequence[str]) -> str:

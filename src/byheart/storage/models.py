@@ -63,6 +63,7 @@ class AgentModel:
         with tempfile.TemporaryDirectory(dir=self._folder) as place:
             out = os.path.join(place, "answer.txt")
             words = [each.replace("{out}", out) for each in self._headless.command]
+            words += self._headless.more(self._environment)
             words += [each.replace("{model}", self._model) for each in self._headless.model if self._model]
             told = _ran(
                 [*words, *self._headless.last], f"{system}\n\n{prompt}", place, self._environment, self._seconds
@@ -190,11 +191,12 @@ class EndpointModel:
                     raise
                 self._knows_schemas = False
         text = _text_of(self._api, told)
+        # An answer without a text is paid for as well.
+        self._count(told, len(system) + len(prompt), len(text or ""))
         if text is None:
             raise NoAnswer(f"{self._address}{path} did not answer as a {self._api} server does")
         if not text:
             raise NoAnswer(f"{self._address}{path} answered without a text", for_this_alone=True)
-        self._count(told, len(system) + len(prompt), len(text))
         return text
 
     def _asked(self, url: str, body: object, headers: Mapping[str, str]) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
@@ -36,6 +38,7 @@ from byheart.domain.records import Scope
 from byheart.domain.sessions import Found, Session
 
 _LARGEST = 400_000
+_PLAIN_KEY = re.compile(r"[\w-]+")
 # Codex gives the end of a session three seconds, whatever is asked for.
 _END_SECONDS = 3
 _ENVELOPED = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
@@ -198,12 +201,45 @@ def plugin(target: InstallTarget, texts: Texts) -> dict[str, str]:
     }
 
 
-# Without a session file, in a sandbox that only reads. Its hooks run and find the marker that byheart is asking.
+def _without_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The words that keep Codex from starting the MCP servers of its settings: each has to be named."""
+    folder = environment.get("CODEX_HOME") or os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".codex")
+    try:
+        with open(os.path.join(folder, "config.toml"), "rb") as stream:
+            servers = tomllib.load(stream).get("mcp_servers")
+    except (OSError, ValueError):
+        return ()
+    names = servers if isinstance(servers, dict) else {}
+    return tuple(word for name in names if _PLAIN_KEY.fullmatch(name) for word in ("-c", f"mcp_servers.{name}.enabled=false"))  # fmt: skip
+
+
 _HEADLESS = Headless(
-    command=("codex", "exec", "--ephemeral", "--skip-git-repo-check", "--sandbox", "read-only", "-o", "{out}"),
+    # Without a session file, in a sandbox that only reads. The login and the provider are those of its settings; hooks, servers, tools and
+    # instructions in them are left out.
+    command=(
+        "codex",
+        "exec",
+        "--ephemeral",
+        "--skip-git-repo-check",
+        "--sandbox",
+        "read-only",
+        "--disable",
+        "hooks",
+        "--disable",
+        "shell_tool",
+        "-c",
+        'web_search="disabled"',
+        "-c",
+        "project_doc_max_bytes=0",
+        "-c",
+        "include_apply_patch_tool=false",
+        "-o",
+        "{out}",
+    ),
     model=("-m", "{model}"),
     last=("-",),
     writes=True,
+    more=_without_servers,
 )
 AGENTS = (
     Agent(
