@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_PART = 65_536
+
+
 class BadStatus(Exception):
     """The server answered with a status that is no answer."""
 
@@ -34,7 +37,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class _Deadline:
-    """Ends the connections of one request when its time is over, however slowly the server drips."""
+    """Ends the wait for one request's answer when its time is over, however slowly the server drips."""
 
     def __init__(self, seconds: float) -> None:
         self._connections: list[http.client.HTTPConnection] = []
@@ -111,12 +114,16 @@ def post(url: str, body: object, headers: Mapping[str, str], *, seconds: float, 
 
 
 def _asked(request: urllib.request.Request, deadline: _Deadline, seconds: float, largest: int) -> bytes:
+    content = bytearray()
     try:
         with urllib.request.build_opener(_NoRedirect, *deadline.handlers()).open(request, timeout=seconds) as answer:
-            return bytes(answer.read(largest + 1))
+            # The connection is out of reach once its head has been read, so the time is looked at between parts.
+            while len(content) <= largest and not deadline.is_over and (part := answer.read1(_PART)):
+                content += part
     except urllib.error.HTTPError as error:
         with error:
             raise BadStatus(error.code, str(error.reason), _wait_of(error.headers.get("Retry-After"))) from None
+    return bytes(content)
 
 
 def _wait_of(text: str | None) -> float | None:
