@@ -174,3 +174,54 @@ def test_saved_lines_are_announced_until_a_session_was_told(tmp_path: Path) -> N
         around.home, world.bench.opened().project.folder, (world.bench.clock() + timedelta(seconds=1)).isoformat()
     )
     assert "Saved from earlier sessions" not in told(world)
+
+
+@pytest.mark.parametrize("notebook", ["memories.md", "docs/memory/memories.ndjson"])
+def test_wish_that_was_reversed_takes_the_place_of_the_one_that_was_written(tmp_path: Path, notebook: str) -> None:
+    world = World(tmp_path)
+    if notebook.endswith(".md"):
+        world.bench.memory.profile()
+    else:
+        place = Path(world.bench.project, notebook)
+        place.parent.mkdir(parents=True)
+        place.write_text("")
+        trusted.accept(world.bench.opened())
+    world.session(WISH, DONE)
+    world.learn()
+    assert [each.text for each in records(world)] == ["Always use short function names."] or len(records(world)) == 1
+    world.session(("user", "From now on never use short function names."), DONE, began="2026-05-06T10:00:00")
+    world.learn()
+    (record,) = records(world)
+    assert "ever use short function names" in record.text
+    assert "replaces" not in record.text and "replaces" not in str(record.key) + str(record.triple)
+
+
+def test_wishes_for_different_things_of_a_kind_all_stay(tmp_path: Path) -> None:
+    world = kept(tmp_path)
+    for number in range(1, 5):
+        world.session(
+            ("user", f"From now on always ask before you deploy cluster {number}."),
+            DONE,
+            ("user", f"From now on always run the migration script before you test the {'red blue green black'.split()[number - 1]} module."),
+            DONE,
+            began=f"2026-05-0{number}T10:00:00",
+        )  # fmt: skip
+        world.learn()
+    told = [each.text for each in records(world)]
+    assert len(told) == 8 and not any("replaces" in each for each in told), told
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("add to memory that never run build repeatedly because it is heavy", "run build repeatedly"),
+        ("Please avoid em dashes.", "em dashes"),
+        ("I prefer short answers.", "short answers"),
+        ("global: add to memory that I prefer dark mode", "dark mode"),
+    ],
+)
+def test_what_the_seeds_call_a_signal_is_captured_from_a_session(tmp_path: Path, said: str, stored: str) -> None:
+    world = kept(tmp_path)
+    world.session(("user", "Mend the bell."), DONE, ("user", said), DONE)
+    world.learn()
+    assert any(stored in each.text for each in records(world)), [each.text for each in records(world)]

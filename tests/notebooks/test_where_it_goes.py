@@ -111,6 +111,8 @@ def test_unasked_memory_goes_the_same_way(bench: Bench, cli: Cli) -> None:
         ("for all my repos I prefer pnpm", Scope.GLOBAL),
         ("I prefer pnpm everywhere", Scope.GLOBAL),
         ("I prefer pnpm in all of my repositories.", Scope.GLOBAL),
+        ("Everywhere use utc timestamps", Scope.GLOBAL),
+        ("Wherever I work, use utc timestamps", Scope.GLOBAL),
         ("everywhere we go there are tabs", Scope.LOCAL),
         ("every project has a README", Scope.LOCAL),
         ("never deploy everywhere at once", Scope.LOCAL),

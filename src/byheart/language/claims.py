@@ -144,6 +144,11 @@ _NAMED_NUMBER = deferred(
 )
 _SCOPES = deferred(r"\s+(?:in|for|on|at|during|under|inside|within|by|per)\s+(?:the\s+)?([a-z][\w .'/-]*)$")
 _NUMBER = deferred(r"^\d[\d.]*$")
+# A number right behind a noun names one of many: "cluster 1", "module 7". Behind these it says how much, or which value.
+_ONE_OF_MANY = re.compile(
+    rf"(?<![\w-])(?!(?:{_NOUNS}|to|of|at|by|is|are|be|in|on|for|with|use|uses|used|least|most|max|maximum|min|minimum|every|per|than|after|before|within|exactly|only|about|up|set|keep|retry"
+    rf"|allow|take|takes|wait|indent|run|runs|and|or|not|never|always|stay|stays|cost|costs|equals?|times?)\s)[a-z]{{3,}} \d+(?![\w:%-]|\.\d)(?! (?:{_UNIT})\b)"
+)
 # Prepositions that answer the same question.
 _SIDES = {"to": "in", "under": "in", "via": "through", "by": "with", "using": "with"}
 # Verbs that only carry a time or an amount.
@@ -291,7 +296,7 @@ def _noted(said: str) -> Iterator[Claim]:
         return
     amounts = _QUANTITY.findall(said)
     if amounts:
-        if len(amounts) <= 2 and not _NAMED_NUMBER.search(said):
+        if len(amounts) <= 2 and not _NAMED_NUMBER.search(said) and not _ONE_OF_MANY.search(said):
             rest = _QUANTITY.sub(" ", said)
             subject = _words(rest)
             yield from _one("amount", subject - _CARRIERS or subject, " ".join(_amount(each) for each in amounts))
@@ -355,6 +360,11 @@ def _folded(words: frozenset[str]) -> tuple[frozenset[str], int]:
     """The words with each of a pair of opposites put as the first of the pair, and how many were."""
     flips = sum(word in _OPPOSITES for word in words)
     return frozenset(_OPPOSITES.get(word, word) for word in words), flips
+
+
+def names_one_of_many(text: str) -> bool:
+    """Whether a number in a text names one of many things rather than an amount: "cluster 1"."""
+    return bool(_ONE_OF_MANY.search(text.casefold()))
 
 
 def neighbours(claim: Claim) -> Iterable[frozenset[str]]:

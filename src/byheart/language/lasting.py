@@ -63,7 +63,7 @@ _STANDING = deferred(
     re.IGNORECASE,
 )
 _REMEMBER = deferred(
-    rf"^{_FILLER}(?:(?:and|also|please|so)\s+)*(?:always )?(?:remember|keep in mind|bear in mind|don'?t forget|make a note|take note|note for (?:the )?(?:future|later)|add (?:this )?to (?:your |the )?memory|memori[sz]e|save (?:this )?(?:to|in) (?:your )?memory)\b(?! (?:the|when|how|what|why|if|where) (?:we|i|you|it|they)\b)(?! (?:the |this )?@?\S*[/.]\w)",
+    rf"^{_FILLER}(?:global(?:ly)?\s*[:,]\s*)?(?:(?:and|also|please|so)\s+)*(?:always )?(?:remember|keep in mind|bear in mind|don'?t forget|make a note|take note|note for (?:the )?(?:future|later)|add (?:this )?to (?:your |the |my |our |global |project )*memory|memori[sz]e|save (?:this )?(?:to|in) (?:your )?memory)\b(?! (?:the|when|how|what|why|if|where) (?:we|i|you|it|they)\b)(?! (?:the |this )?@?\S*[/.]\w)",
     re.IGNORECASE,
 )
 # An order for every time.
@@ -124,6 +124,12 @@ _MUST_ANY = deferred(
 _INVARIANT = deferred(r"\binvariants?\b.{0,60}\b(?:that|is|:)\s", re.IGNORECASE)
 _LIKING = deferred(
     r"\bi(?:'?d| would)? (?:(?:really |strongly |generally |usually |always |much )?(?:prefer|rather(?: not)?)|hate|dislike|can'?t stand|like (?:it )?(?:when|to (?:keep|have|see|use|be)|my|short|small|concise|simple))\b",
+    re.IGNORECASE,
+)
+# A liking for a thing by its name, not for what was just offered.
+_STATED = deferred(
+    rf"^{_FILLER}(?:global(?:ly)?\s*[:,]\s*)?(?:i (?:always |really |strongly |generally |usually |much )?prefer (?:to (?!see|have|keep|not)|using )?|please avoid (?:using )?)"
+    r"(?!(?:\w+ing )?(?:the|this|that|these|those|it|them|my|your|our|his|her|their|you|we|if|when|option|such|one|to|not)\b)\w",
     re.IGNORECASE,
 )
 _DISLIKE = deferred(
@@ -198,6 +204,7 @@ def _for(text: str) -> tuple[float, list[str]]:
         (1.0, "how things are done here", bool(_USAGE.search(text)) and not _RELATIVE.search(text)),
         (1.0, "what to do whenever something happens", bool(_WHENEVER.search(text))),
         (1.0, "a habit", bool(_HABIT.search(text))),
+        (1.0, "a liking for a thing by its name", bool(_STATED.search(text))),
         (0.9, "a liking", bool(_LIKING.search(text))),
         (0.8, "a dislike", bool(_DISLIKE.search(text))),
         (0.8, "a rule for all of a kind", bool(_MUST_ANY.search(text))),
@@ -224,7 +231,7 @@ def _against(text: str, *, asks: bool, in_document: bool) -> list[tuple[float, s
         found.append((0.5 if says_so else 1.0, "asks"))
     if _BORROWED.search(text):
         found.append((1.0, "somebody else's words"))
-    if _STORY.search(text) and not (_ORDER.search(text) or _MUST.search(text)):
+    if _STORY.search(text) and not (says_so or _ORDER.search(text) or _MUST.search(text)):
         found.append((1.0, "describes"))
     if _PASSING.search(text):
         found.append((0.6, "speaks of the moment"))

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.domain.values import dataclass
+from byheart.text.deferred import module
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byheart.language import claims
+
     Question = tuple[int, frozenset[str]]
+else:
+    claims = module("byheart.language.claims")
 
 _NEGATIVE = (
     "avoid",
@@ -278,7 +283,7 @@ def exclude(first: str, second: str) -> bool:
     if bool(_NEGATED.search(_OVER.sub("", first))) != bool(_NEGATED.search(_OVER.sub("", second))):
         # The same thing, wanted and not wanted.
         return one - _PLAIN - _DENIED == two - _PLAIN - _DENIED != frozenset()
-    if _sizes(first) != _sizes(second) and _sizes(first) and _sizes(second):
+    if _sizes(first) != _sizes(second) and _sizes(first) and _sizes(second) and not claims.names_one_of_many(first):
         return _SIZE.sub("", " ".join(sorted(one - _PLAIN))) == _SIZE.sub("", " ".join(sorted(two - _PLAIN)))
     for choice in _CHOICES:
         mine = [part for part in choice if part <= one]

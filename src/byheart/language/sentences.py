@@ -21,7 +21,7 @@ _OWN_WORD = re.compile(
 )
 # What somebody says before they say what they want.
 _OWN_LEAD = re.compile(
-    r"\W*(?:(?:also|and|one more thing|another thing|note|notes|fyi|btw|by the way|important|reminder|hint|tip|ps|p\.s\.|nb|heads up|ok(?:ay)?|yes|no|so|style|for (?:this|the) \w+|"
+    r"\W*(?:(?:also|and|one more thing|another thing|note|notes|fyi|btw|by the way|important|reminder|hint|tip|ps|p\.s\.|nb|heads up|global(?:ly)?|everywhere|ok(?:ay)?|yes|no|so|style|for (?:this|the) \w+|"
     r"(?:a few|two|three|several|\d) (?:things|notes|points)|some (?:things|notes)|things to (?:know|keep in mind)|keep in mind)\W*)+$",
     re.IGNORECASE,
 )

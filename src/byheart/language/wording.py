@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Every project of somebody, in the words that people use for that.
 _EVERYWHERE = r"(?:for|in|across) (?:all|every|each)(?: of)?(?: my| our| the)? (?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
 _GLOBAL = deferred(
-    rf"^\s*\(?(?:(?:global(?:ly)?|everywhere|{_EVERYWHERE})\)?\s*(?:[:,]|\s-)|{_EVERYWHERE}(?=\s+\w))\s*",
+    rf"^\s*\(?(?:(?:global(?:ly)?|everywhere|wherever i (?:work|am)|{_EVERYWHERE})\)?\s*(?:[:,]|\s-)|everywhere(?=\s+(?:use|prefer|write|keep|run|avoid|never|always|do(?: not|n'?t)|i prefer)\b)|{_EVERYWHERE}(?=\s+\w))\s*",
     re.IGNORECASE,
 )
 _GLOBAL_MEMORY = deferred(
@@ -367,7 +367,11 @@ def _topic(core: str) -> str:
 
 def _key(core: str, triple: Triple) -> str:
     """A name made from the sentence's telling words; where they are too many, a digest tells such sentences apart."""
-    telling = [word for word in re.findall(r"[\w.+#-]+", core.casefold()) if word not in STOP_WORDS and len(word) > 1]
+    telling = [
+        word
+        for word in re.findall(r"[\w.+#-]+", core.casefold())
+        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())
+    ]
     telling = [word for word in telling if word not in _FILLERS]
     name = slug(" ".join(telling[:5]) or triple[0], most=36)
     if len(telling) > 5 or len(" ".join(telling)) > 36:

@@ -16,6 +16,7 @@ from byheart.handbook.raw import parsed_raw
 from byheart.language import lasting, wording
 from byheart.learning.consolidate.wishes import same
 from byheart.learning.earning import advice, earned
+from byheart.learning.extract.signals import default_of
 from byheart.notebooks.commit import commit
 from byheart.notebooks.merge import Decision
 from byheart.notebooks.remember import remember
@@ -38,6 +39,8 @@ FAILS = " fails with: "
 _MOST_LESSONS = 5
 # Worktrees come and go: so many of the newest sessions' folders are tried for the project's own.
 _FOLDERS = 20
+# How a wish says which one it took the place of.
+_REPLACES = re.compile(r'\s*\(replaces "(?P<old>.*)" of \d{4}-\d\d-\d\d\)\s*$')
 _SESSIONS = re.compile(r"\((?P<cite>[0-9A-Za-z_.-]{4,})#\d+(?:, #\d+)*(?:, in (?P<times>\d+) sessions)?\)\s*$")
 
 
@@ -67,6 +70,8 @@ class Candidate:
     cite: str
     sessions: int
     value: Value = None
+    # The words of an earlier wish that this one took the place of.
+    replaces: str = ""
 
     @property
     def name(self) -> str:
@@ -100,6 +105,10 @@ def captured(context: Context, own: HandbookFiles, preferences: Sequence[str], e
     gone = {short_id(thread) for thread in removed}
     candidates = [*_wishes(preferences), *_lessons(every)]
     receipts = []
+    for row in [row for row in rows.values() if any(_is_replaced(row, each) for each in candidates)]:
+        if row.handle:
+            _taken_back(context, row)
+        del rows[row.name]
     for each in candidates:
         old = next((row for row in rows.values() if row.name == each.name or same(row.text, each.text)), None)
         if old is not None and old.sessions >= each.sessions:
@@ -125,7 +134,15 @@ def _wishes(preferences: Iterable[str]) -> Iterator[Candidate]:
         cite, parts = _SESSIONS.search(line), signal_of(_SESSIONS.sub("", core_of(line)))
         if cite and parts and "(inferred)" not in line:
             times = int(cite["times"] or 1)
-            yield Candidate(text=parts["default"], quote=parts["quote"], cite=cite["cite"], sessions=times)
+            told, replaced = _REPLACES.sub("", parts["default"]), _REPLACES.search(parts["default"])
+            old = replaced["old"] if replaced else ""
+            yield Candidate(text=told, quote=parts["quote"], cite=cite["cite"], sessions=times, replaces=old)
+
+
+def _is_replaced(row: Captured, by: Candidate) -> bool:
+    """Whether something that was written is what a later wish took the place of."""
+    old, new = default_of(by.replaces), by.text
+    return bool(by.replaces) and same(row.text, old) and not same(row.text, new)
 
 
 def _lessons(every: Sequence[Written]) -> Iterator[Candidate]:

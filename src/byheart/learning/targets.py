@@ -14,6 +14,7 @@ from byheart.domain.errors import Ambiguous, BadInput, ByheartError, NothingFoun
 from byheart.domain.records import Kind
 from byheart.domain.values import dataclass
 from byheart.handbook import lines as indexed
+from byheart.handbook.phrases import signal_of
 from byheart.learning import review
 from byheart.text.deferred import module
 from byheart.text.similarity import normalised
@@ -184,7 +185,7 @@ def _learnt(own: HandbookFiles, name: str) -> ForgetTarget | None:
     wanted = normalised(indexed.essence(name))
     every_one = indexed.learnt(own.context, own.root)
     found = [hit for hit in every_one if hit.id == name] or [
-        hit for hit in every_one if wanted and normalised(indexed.essence(hit.record.text)) == wanted
+        hit for hit in every_one if wanted and wanted in (normalised(indexed.essence(hit.record.text)), _quote_of(hit))
     ]
     if not found:
         return None
@@ -194,6 +195,12 @@ def _learnt(own: HandbookFiles, name: str) -> ForgetTarget | None:
     # A note is a person's file; it has to leave that, whatever repeats it.
     chosen = next((hit for hit in found if "note" in hit.record.tags), found[0])
     return ForgetTarget(text=chosen.record.text, where=f"{chosen.path}:{chosen.line}", learnt=chosen)
+
+
+def _quote_of(hit: Hit) -> str:
+    """The whole of what a person said, for a line that quotes it."""
+    parts = signal_of(hit.record.text)
+    return normalised(parts["quote"]) if parts else ""
 
 
 def _prose(own: HandbookFiles, name: str, scope: Scope | None) -> ForgetTarget | None:

@@ -29,6 +29,12 @@ _AGAINST = re.compile(
 _NOTHING = frozenset(
     "a an the it this that them to be do use using ever any all have in on for with and or more".split()
 )
+# Words that only say how it is meant, or in which of two ways a thing is called.
+_MANNER = frozenset(
+    content_words(
+        "always please never ever just only also really every each all any repo repository project here everywhere make sure use using run running write writing add adding instead over rather"
+    )
+)
 _ALIKE = 0.75
 _LONG = 8
 
@@ -117,6 +123,9 @@ def same(one: str, other: str) -> bool:
         # One thing and not another, whatever is said around it.
         return True
     if not first.words or not second.words or first.denies != second.denies:
+        return False
+    if first.words - second.words - _MANNER and second.words - first.words - _MANNER:
+        # Another word in the place of one is another thing: two lines that say nearly the same do less harm than one that is lost.
         return False
     return len(first.words & second.words) / len(first.words | second.words) >= _ALIKE
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LEAD = re.compile(
     r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|pls|hey|oh|yes|no|well|btw|by the way|actually|just|again|note|important|reminder|my dude|plus)\b[,:;!.\s-]*)*"
-    r"(?:(?:please\s+)?(?:remember|keep in mind|bear in mind|don'?t forget|note)(?:\s+(?:that|to|this(?=\s*[:,])))?\b\s*[,:]?\s*)?"
+    r"(?:global(?:ly)?\s*[:,]\s*)?(?:(?:please\s+)?(?:remember|keep in mind|bear in mind|don'?t forget|note|(?:add|save)\s+(?:this\s+)?(?:to|in)\s+(?:(?:your|the|my|our|global|project)\s+)*memory)(?:\s+(?:that|to|this(?=\s*[:,])))?\b\s*[,:]?\s*)?"
     r"(?:(?:from now on|going forward|in (?:the )?future|from here on(?: out)?|as a (?:general )?rule|in general|by default|next time)\b[,:]?\s*)?",
     re.IGNORECASE,
 )
