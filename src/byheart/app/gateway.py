@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from byheart.app import briefs, config_file, connecting, doctor, gain, sessions, trusted
 from byheart.app import config as settings
+from byheart.app.gateway_rows import Plain, cited_turns, facts_of, listed_of, row_of
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.setting_rules import KEYS
 from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, ByheartError, Conflict, NothingFound
 from byheart.domain.records import Request, Scope
 from byheart.domain.sessions import Which
-from byheart.domain.values import asdict, is_dataclass, replace
+from byheart.domain.values import asdict, replace
 from byheart.handbook import lines as handbook_lines
 from byheart.handbook.memory import core_of
 from byheart.learning import handbook_files
@@ -35,10 +37,11 @@ if TYPE_CHECKING:
 _PAGE = 50
 _LONGEST_TURN = 20_000
 _WEEKS = 8
+# How long what agents wrote is taken for read.
+_FRESH = timedelta(seconds=10)
 _NAMES = {PROFILE: "memories.md", RULES: "memories.ndjson", JOURNAL: "MEMORY.md"}
 # Files beside a journal that a person writes.
 _BESIDE = ("USER.md", "LONGMEMORY.md")
-Plain = dict[str, Any]
 
 
 class Gateway:
@@ -51,6 +54,8 @@ class Gateway:
         self._stamp: object = None
         self._sessions: Sessions | None = None
         self._rows: tuple[str, list[Plain], list[Finding]] | None = None
+        self._findings: tuple[str, list[Plain]] | None = None
+        self._looked: datetime | None = None
 
     # Opening
 
@@ -106,6 +111,7 @@ class Gateway:
         """What happened lately: what was learnt and saved, what waits, what memory spared."""
         learning = self.learning
         found = gain.gain(learning, self.every, self.home, _WEEKS, self._around.clock())
+        self._look()
         recent = self.every.list(Which(project=self.opened.project.id, subagents=False), 8)
         told = self._brief()
         return {
@@ -115,7 +121,7 @@ class Gateway:
             "log": [asdict(each) for each in self.opened.memory.log(most=8)],
             "inbox": len(learning.inbox()),
             "unjudged": len(learning.judging.waiting()),
-            "sessions": [_session(each) for each in recent],
+            "sessions": [listed_of(each) for each in recent],
             "gain": gain.sentence(found),
             "weeks": gain.by_week(found.again, _WEEKS, self._around.clock()),
             "untrusted": list(trusted.unused(self.opened)),
@@ -174,7 +180,7 @@ class Gateway:
         """Records of the profile, the rules, the journal and the handbook: all in order, or those that fit a query."""
         if query.strip():
             found = self.opened.memory.recall(query, most=100)
-            rows, problems = [_row(hit) for hit in found.hits], list(found.problems)
+            rows, problems = [row_of(hit) for hit in found.hits], list(found.problems)
         else:
             rows, problems = self._every_row()
         counts = {name: sum(row["book"] == name for row in rows) for name in ("profile", "rules", "journal", "root")}
@@ -196,22 +202,36 @@ class Gateway:
             listing = memory.list(notebooks=(PROFILE, RULES))
             own = self.learning.handbook()
             hits = [*listing.hits, *memory.journal().listing(), *handbook_lines.learnt(own.context, own.root)]
-            once = {hit.address: _row(hit) for hit in reversed(hits)}
+            once = {hit.address: row_of(hit) for hit in reversed(hits)}
             self._rows = (stamp, list(reversed(once.values())), list(listing.problems))
         return self._rows[1], self._rows[2]
 
     def findings(self) -> list[Plain]:
         """What is wrong with memory: contradictions, stale and broken lines."""
-        return [asdict(each) for each in self.opened.memory.check()]
+        stamp = self.stamps()
+        if self._findings is None or self._findings[0] != stamp:
+            self._findings = (stamp, [asdict(each) for each in self.opened.memory.check()])
+        return self._findings[1]
 
     def sessions(self, query: str = "", agent: str = "", start: int = 0, everywhere: bool = False) -> Plain:
         """Sessions of this project, or of all, the newest first; or those that fit a query."""
+        self._look()
         which = Which(project=None if everywhere else self.opened.project.id, agent=agent or None, subagents=False)
         if query.strip():
             hits = self.every.search(query, which, 20)
-            return {"sessions": [{**_facts(each.session), "hits": [{"turn": hit.turn.number, "speaker": hit.turn.speaker.value, "snippet": hit.snippet} for hit in each.turns[:3]]} for each in hits], "start": 0, "more": False}  # fmt: skip
+            return {"sessions": [{**facts_of(each.session), "hits": [{"turn": hit.turn.number, "speaker": hit.turn.speaker.value, "snippet": hit.snippet} for hit in each.turns[:3]]} for each in hits], "start": 0, "more": False}  # fmt: skip
         found = self.every.list(which, start + _PAGE + 1)
-        return {"sessions": [_session(each) for each in found[start : start + _PAGE]], "start": start, "more": len(found) > start + _PAGE}  # fmt: skip
+        return {"sessions": [listed_of(each) for each in found[start : start + _PAGE]], "start": start, "more": len(found) > start + _PAGE}  # fmt: skip
+
+    def _look(self) -> None:
+        """Read what agents wrote since it was last looked; where that cannot be done, what is indexed is shown."""
+        now = self._around.clock()
+        if self._looked is None or now - self._looked >= _FRESH:
+            self._looked = now
+            try:
+                self.every.refresh()
+            except ByheartError:
+                return
 
     def session(self, name: str) -> Plain:
         """One session to read: its turns, with what was learnt from each and what it was told at its start."""
@@ -227,14 +247,14 @@ class Gateway:
         own = self.learning.handbook()
         for name in handbook_files.MAIN:
             for line in (self.opened.files.read(own.place(name)).text or "").split("\n"):
-                for number in _cited(line, session.id) if line.startswith("- ") else ():
+                for number in cited_turns(line, session.id) if line.startswith("- ") else ():
                     text = core_of(line[2:])
                     learnt.setdefault(number, []).extend([text] if text not in learnt.get(number, ()) else [])
         try:
             told = self._told(session.id)
         except ByheartError:
             told = None
-        return {**_session(listed), "turns": turns, "learnt": learnt, "told": told}
+        return {**listed_of(listed), "turns": turns, "learnt": learnt, "told": told}
 
     def activity(self) -> list[tuple[str, str, int]]:
         """Turns by day and agent."""
@@ -301,9 +321,9 @@ class Gateway:
         self._wrote()
         return asdict(receipt)
 
-    def reword(self, selector: str, text: str) -> Plain:
-        """Put one record into other words."""
-        receipt = editing.reword(self.opened.memory.context, _handle(selector), text)
+    def reword(self, selector: str, text: str, was: str | None = None) -> Plain:
+        """Put one record into other words; only if it still says what it said, where that is given. Raises Conflict."""
+        receipt = editing.reword(self.opened.memory.context, _handle(selector), text, was=was)
         self.opened.memory.caught_up()
         self._wrote()
         return asdict(receipt)
@@ -343,7 +363,10 @@ class Gateway:
         return asdict(done)
 
     def set(self, key: str, value: str | None) -> Plain:
-        """Set one setting in the user's file, or take it out there."""
+        """Set one setting in the user's file, or take it out there. Raises BadInput for one that there is not."""
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, 1)
+            raise BadInput(f"no setting is called {key!r}" + (f"; did you mean {near[0]}?" if near else ""))
         if value is None:
             config_file.unset(self.opened, key)
         else:
@@ -357,6 +380,24 @@ class Gateway:
         return asdict(receipt)
 
     # Documents
+
+    def shareable(self) -> list[Plain]:
+        """The files of memory that may be handed over: without those of a journal that holds a record labelled secret."""
+        found = []
+        for each in self.documents():
+            name = str(each["name"])
+            is_journal = name.endswith("/MEMORY.md") or "/memory/" in name
+            if each["bytes"] and (name.startswith("handbook/") or not is_journal or not self._has_secrets(name)):
+                found.append(self.document(name))
+        return found
+
+    def _has_secrets(self, name: str) -> bool:
+        """Whether a journal's file holds a record with a label that keeps it from travelling."""
+        known = self.opened.memory.context.dialects[JOURNAL]
+        try:
+            return any(each.record.is_secret for each in known.parse(self.document(name)["text"]).placed)
+        except ByheartError:
+            return True
 
     def _documents(self) -> dict[str, tuple[Root, Place, str]]:
         roots = self.opened.memory.context.roots
@@ -394,6 +435,10 @@ class Gateway:
     def write_document(self, name: str, text: str, etag: str) -> Plain:
         """Put a whole file in its place, if it still is the one that was read."""
         root, place, dialect = self._named(name)
+        held = self.opened.memory.context.files.read(place).text or ""
+        if "\r\n" in held and "\n" not in held.replace("\r\n", "") and "\r" not in text:
+            # A browser's field knows one kind of line end; the file keeps its own.
+            text = text.replace("\n", "\r\n")
         receipt = editing.write_file(self.opened.memory.context, root, place, text, etag, dialect=dialect)
         self.opened.memory.caught_up()
         self._wrote()
@@ -448,48 +493,9 @@ class Gateway:
         return "|".join(cards.stamp(path) for path in paths)
 
 
-def plain(value: object) -> Any:
-    """A value as JSON can hold it."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each) for each in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return str(value) if isinstance(value, str) else value
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return str(value)
-
-
 def _handle(selector: str) -> str:
     """What names a record in its notebook: the handle of an address, or what was given."""
     return selector.rpartition("#")[2] if selector.startswith("memory://") else selector
-
-
-def _row(hit: Any) -> Plain:
-    record = hit.record
-    return {
-        "address": hit.address, "id": hit.id, "book": hit.address.partition("://")[2].partition("#")[0], "text": "(labelled secret)" if record.is_secret else record.text, "key": record.key,
-        "kind": record.kind.value, "scope": hit.scope.value, "confidence": record.confidence.value if record.confidence else "", "weight": record.weight,
-        "tags": list(record.tags), "source": record.source or "", "added": str(record.added or ""), "path": hit.path, "line": hit.line,
-        "waits": record.needs_confirmation, "repositorys": hit.is_repositorys, "secret": record.is_secret,
-    }  # fmt: skip
-
-
-def _facts(session: Any) -> Plain:
-    return {"id": session.id, "agent": session.agent, "project": session.project, "title": session.title or "", "started": str(session.started or ""), "ended": str(session.ended or ""), "branch": session.branch or "", "cwd": session.cwd or ""}  # fmt: skip
-
-
-def _session(listed: Any) -> Plain:
-    return {**_facts(listed.session), "turns_count": listed.turns, "prompts": listed.prompts, "commands": listed.commands, "failures": listed.failures, "first": listed.first, "active": listed.active}  # fmt: skip
-
-
-def _cited(text: str, session: str) -> list[int]:
-    """The turns of a session that a line rests on."""
-    found = re.findall(r"([0-9A-Za-z_.-]{4,})#(\d+)", text)
-    return [int(number) for name, number in found if session.startswith(name)]
 
 
 def allowed(path: str) -> str:

@@ -25,9 +25,14 @@ else:
     records = module("byheart.domain.records")
 
 
-def reword(context: Context, selector: str, text: str, scope: Scope | None = None) -> Receipt:
-    """Put one record of the profile or the rules into other words, where it stands. Raises NothingFound, Ambiguous, Unsafe, Refused."""
+def reword(
+    context: Context, selector: str, text: str, scope: Scope | None = None, *, was: str | None = None
+) -> Receipt:
+    """Put one record of the profile or the rules into other words, where it stands; with `was`, only if it still says that. Raises
+    NothingFound, Ambiguous, Unsafe, Refused, Conflict."""
     hit = find_one(context, selector, scope)
+    if was is not None and hit.record.text != was:
+        raise Conflict(f"the line was changed in the meantime; it says {hit.record.text!r} now")
     if isinstance(hit.record.value, dict | list):
         raise Refused(f"{hit.path}:{hit.line} holds more than a sentence; edit the file")
     wanted, _, _ = prepared(context, records.Request(text=text, scope=hit.scope, to=hit.dialect, kind=hit.record.kind))

@@ -12,6 +12,7 @@ import pytest
 
 from byheart.interfaces.web import api
 from byheart.testing import Bench
+from tests.conftest import Cli
 from tests.interfaces.web.kit import Caller, gateway
 from tests.learning.world import World, fixed
 
@@ -250,3 +251,47 @@ def test_whole_memory_as_one_file_that_loads_nothing(world: World, bench: Bench)
     )
     assert again.returncode == 3 and "already exists" in again.stderr
     assert json.dumps(text)
+
+
+def test_taking_out_a_setting_that_there_is_not_is_refused(caller: Caller) -> None:
+    answer = caller.ask("PUT", "/api/v1/settings/nonsense", {"value": None})
+    assert answer.status == 400 and "nonsense" in answer.json["message"]
+
+
+def test_a_line_that_was_changed_meanwhile_is_not_reworded(caller: Caller, world: World) -> None:
+    row = caller.api("POST", "/records", {"text": "my editor is helix"})
+    (found,) = (each for each in caller.api("GET", "/records")["records"] if "helix" in each["text"])
+    path = Path(row["path"])
+    path.write_text(path.read_text().replace("helix", "kakoune"), encoding="utf-8")
+    answer = caller.ask("PATCH", f"/api/v1/records/{found['id']}", {"text": "my editor is vim", "was": found["text"]})
+    assert answer.status in (404, 409)
+    assert "kakoune" in path.read_text() and "vim" not in path.read_text()
+
+
+def test_a_file_keeps_its_line_ends_when_a_browser_saves_it(caller: Caller) -> None:
+    caller.api("POST", "/records", {"text": "I prefer pnpm"})
+    name = next(each["name"] for each in caller.api("GET", "/documents") if each["bytes"])
+    document = caller.api("GET", f"/documents/{name}")
+    path = Path(document["path"])
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    document = caller.api("GET", f"/documents/{name}")
+    typed = document["text"].replace("\r\n", "\n") + "more of mine\n"
+    answer = caller.ask("PUT", f"/api/v1/documents/{name}", {"text": typed}, **{"If-Match": f'"{document["etag"]}"'})
+    assert answer.status == 200
+    assert path.read_bytes().count(b"\r\n") == path.read_bytes().count(b"\n") > 1
+
+
+def test_sessions_that_nobody_has_indexed_yet_are_shown(caller: Caller, world: World) -> None:
+    world.session(("user", "Polish the brass bell of the bakery."), ("say", "Polished."))
+    assert any("brass bell" in str(each["first"]) for each in caller.api("GET", "/sessions")["sessions"])
+
+
+def test_memory_as_one_page_leaves_out_what_is_labelled_secret(bench: Bench, cli: Cli, tmp_path: Path) -> None:
+    cli("journal", "append", "The quagga deploys on Mondays")
+    cli("journal", "append", "The gopher salary band is seven", "--sensitivity", "secret")
+    cli("remember", "I prefer pnpm")
+    page = tmp_path / "memory.html"
+    assert cli("view", "--html", str(page)).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "pnpm" in text and "quagga" in text
+    assert "gopher" not in text

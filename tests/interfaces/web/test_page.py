@@ -90,6 +90,7 @@ def page(browser: Browser, caller: Caller) -> Iterator[Page]:
     )
     found.on("request", lambda request: asked.append(request.url))
     found.goto(caller.listening.link)
+    found.wait_for_url(f"{caller.listening.address}/")
     yield found
     context.close()
     assert wrong == []

@@ -56,7 +56,7 @@ OPERATIONS = (
     Operation(method="POST", path="/records", summary="Remember something.", body={"text": _TEXT, "everywhere": _FLAG}, required=("text",), do=lambda g, a: g.remember(a["text"], a.get("everywhere", False))),
     Operation(method="GET", path="/records/{id:path}/forget", summary="What would be forgotten.", do=lambda g, a: g.would_forget(a["id"])),
     Operation(method="POST", path="/records/{id:path}/confirm", summary="Say that a record is right.", do=lambda g, a: g.confirm(a["id"])),
-    Operation(method="PATCH", path="/records/{id:path}", summary="Put a record into other words.", body={"text": _TEXT}, required=("text",), do=lambda g, a: g.reword(a["id"], a["text"])),
+    Operation(method="PATCH", path="/records/{id:path}", summary="Put a record into other words.", body={"text": _TEXT, "was": {**_TEXT, "description": "What it said when it was read; another line by now is a conflict."}}, required=("text",), do=lambda g, a: g.reword(a["id"], a["text"], a.get("was"))),
     Operation(method="DELETE", path="/records/{id:path}", summary="Forget a record for good: by its id, its address or its words.", do=lambda g, a: g.forget(a["id"])),
     Operation(method="GET", path="/experiences", summary="Experiences that fit a situation.", query={"query": _TEXT}, do=lambda g, a: g.experiences(a.get("query", ""))),
     Operation(method="GET", path="/documents", summary="The files of memory.", do=lambda g, _: g.documents()),

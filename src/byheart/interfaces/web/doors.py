@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from byheart.app.gateway import Gateway, plain
+from byheart.app.gateway import Gateway
+from byheart.app.gateway_rows import plain
 from byheart.app.open import redacted
 from byheart.domain.errors import BadInput, BadSetting, Busy, ByheartError, Conflict, Environment, NothingFound
 
@@ -50,7 +51,7 @@ class Doors:
             return plain(what(self._gateway.at(project)))
         except ByheartError as error:
             raise Problem(_status(error), type(error).__name__, redacted(str(error))) from None
-        except (RecursionError, OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except Exception as error:
             # The next request is another's; what went wrong may quote somebody's words, so only its name is told.
             sys.stderr.write(f"byheart: internal error ({type(error).__name__})\n")
             if os.environ.get("BYHEART_DEBUG") == "1":

@@ -10,6 +10,7 @@ import re
 import secrets
 import sys
 import time
+import uuid
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-COOKIE = "byheart"
 LARGEST_BODY = 4_000_000
 _BODY_SECONDS = 15.0
 # Requests a second that one caller may make for long, and how many at once.
@@ -46,7 +46,9 @@ _OPEN = ("/health", "/login", "/static/app.css", "/static/app.js")
 class Keys:
     """The tokens and sessions of one server: a login token that works once, a token for programs, one that may not change settings."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int) -> None:
+        # Browsers do not tell ports apart, so that two servers would log each other out.
+        self.cookie = f"byheart-{port}"
         self.login = secrets.token_urlsafe(24)
         self.admin = secrets.token_urlsafe(32)
         self.local = secrets.token_urlsafe(32)
@@ -96,7 +98,7 @@ class Guard:
         headers = _headers(scope)
         status, why = self._refusal(scope, headers)
         if status:
-            await _answer(send, status, why, is_page=_wants_page(scope, headers))
+            await _answer(send, status, why, is_page=_wants_page(scope, headers), is_rpc=scope["path"] == "/rpc")
             return
         scope["role"] = self._role(headers)
         heard, has_begun = _Bounded(receive), False
@@ -109,9 +111,9 @@ class Guard:
         try:
             await self._inner(scope, heard, _with_headers(sent))
         except _TooSlow:
-            await _answer(send, 408, "the request took too long to arrive", is_page=False)
+            await _answer(send, 408, "the request took too long to arrive", is_rpc=scope["path"] == "/rpc")
         except _TooLarge:
-            await _answer(send, 413, f"a request has at most {LARGEST_BODY:,} bytes", is_page=False)
+            await _answer(send, 413, f"a request has at most {LARGEST_BODY:,} bytes", is_rpc=scope["path"] == "/rpc")
         except Exception as error:
             # What went wrong may quote somebody's words.
             if os.environ.get("BYHEART_DEBUG") == "1":
@@ -153,7 +155,8 @@ class Guard:
     def _role(self, headers: dict[str, list[str]]) -> str:
         bearer = headers.get("authorization", [""])[0]
         cookies = "; ".join(headers.get("cookie", []))
-        cookie = next((part.strip()[len(COOKIE) + 1 :] for part in cookies.split(";") if part.strip().startswith(f"{COOKIE}=")), "")  # fmt: skip
+        own = f"{self._keys.cookie}="
+        cookie = next((part.strip()[len(own) :] for part in cookies.split(";") if part.strip().startswith(own)), "")
         return self._keys.role_of(bearer.removeprefix("Bearer ") if bearer.startswith("Bearer ") else "", cookie)
 
     def _caller(self, scope: Scope, headers: dict[str, list[str]]) -> str:
@@ -184,13 +187,15 @@ class _Bounded:
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self._size, self._is_done = receive, 0, False
+        # For all of a body, however it drips.
+        self._until = time.monotonic() + _BODY_SECONDS
 
     async def __call__(self) -> Message:
         if self._is_done:
             # Whoever waits now waits for the client to go away, for as long as it stays.
             return await self._receive()
         try:
-            message = await asyncio.wait_for(self._receive(), _BODY_SECONDS)
+            message = await asyncio.wait_for(self._receive(), max(0.0, self._until - time.monotonic()))
         except TimeoutError:
             raise _TooSlow from None
         self._size += len(message.get("body", b""))
@@ -232,12 +237,19 @@ def _with_headers(send: Send) -> Send:
     return sent
 
 
-async def _answer(send: Send, status: int, why: str, *, is_page: bool) -> None:
-    """An answer without the application."""
-    if is_page:
+_ERRORS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 408: "Timeout", 413: "TooLarge", 421: "Misdirected", 429: "TooManyRequests", 500: "Internal"}  # fmt: skip
+
+
+async def _answer(send: Send, status: int, why: str, *, is_page: bool = False, is_rpc: bool = False) -> None:
+    """An answer without the application, in the form of the journal's protocol where that was spoken."""
+    name = _ERRORS.get(status, "Error")
+    if is_rpc:
+        code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+        body = json.dumps({"auditId": str(uuid.uuid4()), "ok": False, "error": {"code": code, "message": why}}).encode()
+    elif is_page:
         body = f"<!doctype html><html lang=en><meta charset=utf-8><title>byheart</title><link rel=stylesheet href=/static/app.css><main class=alone><h1>{status}</h1><p>{why}.</p></main></html>".encode()
     else:
-        body = json.dumps({"error": {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 408: "Timeout", 413: "TooLarge", 421: "Misdirected", 429: "TooManyRequests", 500: "Internal"}.get(status, "Error"), "message": why}).encode()  # fmt: skip
+        body = json.dumps({"error": name, "message": why}).encode()
     headers = [(b"content-type", b"text/html; charset=utf-8" if is_page else b"application/json"), (b"content-length", str(len(body)).encode())]  # fmt: skip
     headers += [(b"connection", b"close")] if status in (408, 413) else []
     headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []

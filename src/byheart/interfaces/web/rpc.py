@@ -67,7 +67,8 @@ async def rpc(request: Request) -> Response:
         result = await doors.ask(lambda gateway: call(gateway, params))
     except Problem as problem:
         status = 400 if problem.status in (400, 404, 422) else problem.status
-        return _failed(name, audit, status, problem.name.upper(), problem.message)
+        code = "BAD_REQUEST" if status == 400 else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", problem.name).upper()
+        return _failed(name, audit, status, code, problem.message)
     return JSONResponse({**({"id": name} if name is not None else {}), "auditId": audit, "ok": True, "result": result})
 
 

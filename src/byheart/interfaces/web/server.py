@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from byheart import __version__
 from byheart.interfaces.mcp import protocol
 from byheart.interfaces.web import api, pages, rpc
 from byheart.interfaces.web.doors import Doors, Problem
-from byheart.interfaces.web.guard import COOKIE, Guard, Keys, token_in
+from byheart.interfaces.web.guard import Guard, Keys, token_in
 from byheart.storage.cards import put_bytes
 
 if TYPE_CHECKING:
@@ -74,8 +74,11 @@ async def _login(request: Request) -> Response:
     name = keys.begin(token_in(request.scope))
     if not name:
         return PlainTextResponse("This link was used already or is wrong. Run `byheart open` for a new one.", 401)
-    done = RedirectResponse("/", 303)
-    done.set_cookie(COOKIE, name, httponly=True, samesite="strict", path="/")
+    # A redirect would still count as coming from wherever the link was clicked, and be refused; a page of our own goes on as ours.
+    done = HTMLResponse(
+        '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv="refresh" content="0;url=/"><title>byheart</title><p><a href="/">Go on</a></p></html>'
+    )
+    done.set_cookie(keys.cookie, name, httponly=True, samesite="strict", path="/")
     return done
 
 
@@ -120,8 +123,8 @@ class Listening:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind((host, port))
         self.socket.listen(_AT_ONCE)
-        self.keys = Keys()
         self.port: int = self.socket.getsockname()[1]
+        self.keys = Keys(self.port)
         self.doors = Doors(folder, environment)
         self.address = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -17,10 +19,11 @@ from byheart.storage import cards
 from byheart.text.deferred import module
 
 if TYPE_CHECKING:
-    from byheart.app import gateway
+    from byheart.app import gateway, gateway_rows
     from byheart.interfaces.web import pages, server
 else:
     gateway = module("byheart.app.gateway")
+    gateway_rows = module("byheart.app.gateway_rows")
     pages = module("byheart.interfaces.web.pages")
     server = module("byheart.interfaces.web.server")
 
@@ -40,8 +43,7 @@ def serve(port: int, as_object: bool) -> None:
         common.say(f"Open: {listening.link}")
         common.note(f"Tokens for programs: {path}")
         common.note("Stop with Ctrl-C")
-    listening.run()
-    cards.put_bytes(path, b"")
+    _serve(listening, path)
 
 
 @click.command("open", epilog=common.examples("byheart open"))
@@ -52,8 +54,22 @@ def open_(port: int) -> None:
     common.say(f"Opening {listening.address} (if no browser appears: {listening.link})")
     common.note("Stop with Ctrl-C")
     click.launch(listening.link)
-    listening.run()
-    cards.put_bytes(path, b"")
+    _serve(listening, path)
+
+
+def _serve(listening: server.Listening, path: str) -> None:
+    """Serve until somebody ends it, by Ctrl-C or by a signal, and take the tokens away that are this server's."""
+
+    def end(number: int, frame: object) -> None:
+        del number, frame
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        listening.run()
+    finally:
+        if (cards.read_object(path) or {}).get("pid") == os.getpid():
+            os.unlink(path)
 
 
 def _started(port: int) -> tuple[server.Listening, str]:
@@ -75,12 +91,12 @@ def view(path: str, as_object: bool) -> None:
     opened = common.opened(upkeep=False)
     around = common.surroundings()
     door = gateway.Gateway(around.folder, around.environment, around.flags)
-    found = gateway.plain(
+    found = gateway_rows.plain(
         {
             "here": opened.project.name,
             "told": door.brief()["told"],
             "records": door.records(most=100_000)["records"],
-            "documents": [gateway.plain(door.document(each["name"])) for each in door.documents() if each["bytes"]],
+            "documents": door.shareable(),
             "skills": door.skills(),
         }
     )

@@ -65,7 +65,7 @@ const deeds = {
   async edit(line) {
     const text = await ask("Edit", { text: line.dataset.text, yes: "Save" })
     if (text === null) return null
-    return `Saved.${undoable(await call("PATCH", `/records/${id(line)}`, { text }))}`
+    return `Saved.${undoable(await call("PATCH", `/records/${id(line)}`, { text, was: line.dataset.was }))}`
   },
   async forget(line) {
     const would = await call("GET", `/records/${id(line)}/forget`)
@@ -202,9 +202,21 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "e") { event.preventDefault(); press(line?.dataset.inbox ? "reaccept" : "edit") }
   else if (event.key === "r") press("reject")
   else if (event.key === "x") press("forget")
-  else if (event.key === "u") attempt(async () => { await call("POST", "/undo", {}); return "The last change is undone." })
+  else if (event.key === "u") attempt(async () => {
+    if ((await ask("Undo the last change?", { yes: "Undo" })) === null) return null
+    await call("POST", "/undo", {})
+    return "The last change is undone."
+  })
   else if (event.key === "?") ask("Keys", { detail: `g, then: ${keys}` })
 })
 
-const events = new EventSource(address("/events"))
-events.addEventListener("changed", () => anew())
+// A browser allows few connections to one server, so a page that nobody looks at lets go of its own.
+let events = null
+function listen() {
+  if (document.hidden) { events?.close(); events = null; return }
+  if (events) return
+  events = new EventSource(address("/events"))
+  events.addEventListener("changed", () => anew())
+}
+document.addEventListener("visibilitychange", () => { const was = events; listen(); if (!was && events) anew() })
+listen()

@@ -1,0 +1,50 @@
+"""Values of memory as JSON holds them: what a page or a program is given."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from byheart.domain.values import asdict, is_dataclass
+
+Plain = dict[str, Any]
+
+
+def plain(value: object) -> Any:
+    """A value as JSON can hold it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each) for each in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+def row_of(hit: Any) -> Plain:
+    record = hit.record
+    return {
+        "address": hit.address, "id": hit.id, "book": hit.address.partition("://")[2].partition("#")[0], "text": "(labelled secret)" if record.is_secret else record.text, "key": record.key,
+        "kind": record.kind.value, "scope": hit.scope.value, "confidence": record.confidence.value if record.confidence else "", "weight": record.weight,
+        "tags": list(record.tags), "source": record.source or "", "added": str(record.added or ""), "path": hit.path, "line": hit.line,
+        "waits": record.needs_confirmation, "repositorys": hit.is_repositorys, "secret": record.is_secret,
+    }  # fmt: skip
+
+
+def facts_of(session: Any) -> Plain:
+    return {"id": session.id, "agent": session.agent, "project": session.project, "title": session.title or "", "started": str(session.started or ""), "ended": str(session.ended or ""), "branch": session.branch or "", "cwd": session.cwd or ""}  # fmt: skip
+
+
+def listed_of(listed: Any) -> Plain:
+    return {**facts_of(listed.session), "turns_count": listed.turns, "prompts": listed.prompts, "commands": listed.commands, "failures": listed.failures, "first": listed.first, "active": listed.active}  # fmt: skip
+
+
+def cited_turns(text: str, session: str) -> list[int]:
+    """The turns of a session that a line rests on."""
+    found = re.findall(r"([0-9A-Za-z_.-]{4,})#(\d+)", text)
+    return [int(number) for name, number in found if session.startswith(name)]
