@@ -307,6 +307,8 @@ class _Said:
             if each.is_global
             else self._of_notebooks()
             if section == "wishes"
+            else self._noted.get(("profile", False), ())
+            if section == "rules"
             else ()
         )
         if any(exclude(other, said) for other in rivals):

@@ -30,6 +30,9 @@ else:
     purge = module("byheart.journal.purge")
     retention = module("byheart.journal.retention")
 
+# So many of the newest entries of two notebooks are compared with each other.
+_COMPARED = 200
+
 
 def check(context: Context, scopes: Sequence[Scope]) -> list[Finding]:
     """Everything wrong with the files of these scopes; nothing is changed."""
@@ -37,7 +40,21 @@ def check(context: Context, scopes: Sequence[Scope]) -> list[Finding]:
     for each in documents:
         if each.exists:
             findings += _about(context, each)
+    findings += _between(documents)
     return [replace(each, message=context.scanner.redacted(each.message)) for each in findings]
+
+
+def _between(documents: Sequence[OpenedDocument]) -> Iterator[Finding]:
+    """Preferences and rules of one scope that exclude each other."""
+    for one in documents:
+        for other in documents:
+            if one.dialect.name != PROFILE or other.dialect.name != RULES or one.root.scope is not other.root.scope:
+                continue
+            for first in one.document.placed[-_COMPARED:]:
+                for second in other.document.placed[-_COMPARED:]:
+                    if opposition.exclude(first.record.text, second.record.text):
+                        message = f"this and {other.place}:{second.line} exclude each other"
+                        yield Finding(rule="conflict", message=message, place=str(one.place), line=first.line)
 
 
 def check_file(context: Context, place: Place) -> list[Finding]:

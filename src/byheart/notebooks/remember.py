@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Deletion, Document, Root, Setting
+from byheart.domain.documents import Deletion, Document, Drop, Root, Setting
 from byheart.domain.errors import NothingFound, Refused, Unwanted
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Kind, Record, Request, Scope, spoken
 from byheart.domain.reports import Verdict
 from byheart.domain.results import Receipt
 from byheart.domain.values import replace
+from byheart.language import opposition
 from byheart.notebooks import merge
 from byheart.notebooks.commit import Committed, commit
 from byheart.notebooks.merge import Decision
@@ -62,7 +64,35 @@ def remember(context: Context, request: Request) -> Receipt:
     done = commit(
         context, root, name, decide, handle=lambda record: _handle(root, name, dialect.key_of(record), record)
     )
-    return _receipt(context, root, name, done, candidate, request)
+    receipt = _receipt(context, root, name, done, candidate, request)
+    if done.written and request.asked and not request.copied:
+        notes = _superseded(context, root, name, done.decision.record)
+        receipt = replace(receipt, notes=(*receipt.notes, *map(context.scanner.redacted, notes)))
+    return receipt
+
+
+def _superseded(context: Context, root: Root, name: str, record: Record) -> list[str]:
+    """Take out of the other notebook what the user's newest word excludes, and say so; a rule that must hold stays beside it."""
+    other = RULES if name == PROFILE else PROFILE
+    place = root.documents[other]
+    if context.files.size(place) is None:
+        return []
+    notes: list[str] = []
+
+    def decide(document: Document) -> Decision:
+        own = own_part(context, place, other, document)
+        rivals = [each for each in own.placed if opposition.exclude(each.record.text, record.text)]
+        notes.clear()
+        strict = [each for each in rivals if each.record.kind is Kind.CONSTRAINT]
+        notes.extend(f"it excludes the rule {each.record.text!r}; forget the one that does not hold" for each in strict)
+        gone = tuple(Drop(old=each, reason=None) for each in rivals if each not in strict)
+        notes.extend(f"it replaces {each.old.record.text!r} in {os.path.basename(str(place))}" for each in gone)
+        return Decision(changes=gone, action="replaced" if gone else "unchanged", record=record)
+
+    done = commit(context, root, other, decide)
+    if done.written and done.undoable:
+        notes.append(f"bring the older one back with: byheart undo {done.id}")
+    return notes
 
 
 def foreseen(context: Context, request: Request) -> str:

@@ -1,0 +1,54 @@
+"""What excludes an earlier word of the user's in the other notebook takes its place, is told once, and can be brought back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byheart.domain.records import Request
+from byheart.testing import Bench
+from tests.conftest import Cli
+
+
+def texts(bench: Bench) -> list[str]:
+    return [hit.record.text for hit in bench.memory.list().hits]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I prefer spaces", "use tabs"),
+        ("use tabs", "I prefer spaces"),
+        ("I prefer spaces", "never use spaces"),
+        ("I prefer npm", "always use pnpm"),
+    ],
+)
+def test_newer_word_takes_the_place_of_the_older_one_in_the_other_notebook(
+    bench: Bench, older: str, newer: str
+) -> None:
+    bench.remember(older)
+    receipt = bench.memory.remember(Request(text=newer))
+    assert len(texts(bench)) == 1 and newer.split()[-1] in texts(bench)[0]
+    assert any("replaces" in note for note in receipt.notes)
+    back = next(note for note in receipt.notes if "byheart undo" in note).rpartition(" ")[2]
+    bench.memory.undo(back)
+    assert len(texts(bench)) == 2
+
+
+def test_rule_that_must_hold_stays_and_is_named(bench: Bench) -> None:
+    bench.remember("never use tabs")
+    receipt = bench.memory.remember(Request(text="I prefer tabs"))
+    assert len(texts(bench)) == 2
+    assert any("excludes the rule" in note for note in receipt.notes)
+
+
+def test_check_names_preferences_and_rules_that_exclude_each_other(bench: Bench, cli: Cli) -> None:
+    bench.remember("I prefer spaces")
+    rules = Path(bench.path("triples"))
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text('{"k":"rule","t":["tabs","use","general"],"w":1,"n":"Use tabs."}\n', encoding="utf-8")
+    done = cli("check")
+    assert "exclude each other" in done.out
+    brief = cli("brief").out
+    assert ("Use tabs" in brief) != ("prefer spaces" in brief), "one of them is told"
