@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from byheart.app.memory import Memory
+from byheart.app.sessions import embedded_records
 from byheart.domain.records import Scope
+from byheart.search.models import KEYWORDS
 from byheart.testing import Bench
 from tests.conftest import Cli
 
@@ -27,10 +29,20 @@ def hundred(tmp_path_factory: pytest.TempPathFactory) -> Memory:
     """A memory of a hundred things about coding."""
     bench = Bench(str(tmp_path_factory.mktemp("hundred")))
     bench.put("MEMORY.md", "".join(journal_line(number, text) for number, (text, _) in enumerate(PAIRS)))
-    memory = bench.memory
-    for _ in range(2):
-        memory.recall("so that all of them have vectors")
-    return memory
+    opened = bench.opened()
+    assert opened.memory.recall("so that they are in the index").missing == KEYWORDS
+    assert embedded_records(opened) == len(PAIRS)
+    return opened.memory
+
+
+def test_first_answer_goes_by_words_and_says_so_until_all_records_have_vectors(tmp_path: Path) -> None:
+    bench = Bench(str(tmp_path))
+    bench.put("MEMORY.md", "".join(journal_line(number, f"fact {number} about the oven") for number in range(40)))
+    opened = bench.opened()
+    before = opened.memory.recall("the oven")
+    assert before.hits and before.missing == KEYWORDS
+    embedded_records(opened)
+    assert opened.memory.recall("the oven").missing != KEYWORDS
 
 
 def test_other_words_find_what_is_meant(hundred: Memory) -> None:

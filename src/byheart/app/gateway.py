@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -496,10 +495,3 @@ class Gateway:
 def _handle(selector: str) -> str:
     """What names a record in its notebook: the handle of an address, or what was given."""
     return selector.rpartition("#")[2] if selector.startswith("memory://") else selector
-
-
-def allowed(path: str) -> str:
-    """A path of the journal as its protocol allows it. Raises BadInput for any other."""
-    if path == "MEMORY.md" or re.fullmatch(r"memory/\d{4}-\d{2}-\d{2}\.md", path):
-        return path
-    raise BadInput("path must be MEMORY.md or memory/YYYY-MM-DD.md")

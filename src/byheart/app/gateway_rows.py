@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+from byheart.domain.errors import BadInput
 from byheart.domain.values import asdict, is_dataclass
 
 Plain = dict[str, Any]
@@ -48,3 +49,10 @@ def cited_turns(text: str, session: str) -> list[int]:
     """The turns of a session that a line rests on."""
     found = re.findall(r"([0-9A-Za-z_.-]{4,})#(\d+)", text)
     return [int(number) for name, number in found if session.startswith(name)]
+
+
+def allowed(path: str) -> str:
+    """A path of the journal as its protocol allows it. Raises BadInput for any other."""
+    if path == "MEMORY.md" or re.fullmatch(r"memory/\d{4}-\d{2}-\d{2}\.md", path):
+        return path
+    raise BadInput("path must be MEMORY.md or memory/YYYY-MM-DD.md")

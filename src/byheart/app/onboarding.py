@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from byheart.app import briefs, connecting, moments
 from byheart.app.gain import gain, sentence
 from byheart.app.open import open_memory
-from byheart.app.sessions import open_learning, open_sessions
+from byheart.app.sessions import open_learning, open_sessions, start_embedding
 from byheart.brief.collect import wish
 from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError, Refused
@@ -193,6 +193,7 @@ def _learn(
     briefs.refresh(around, folders)
     if opened.config.moments.enabled:
         moments.refresh(around, learning, every)
+    start_embedding(opened, around, every)
     done.highlights = _highlights(done.report)
 
 

@@ -203,16 +203,18 @@ def agent_names() -> tuple[str, ...]:
 _IN_PASSING = 10
 
 
-def start_embedding(opened: OpenMemory, around: Surroundings, every: Sessions) -> None:
-    """Give turns their vectors in the background, where some may lack one and the model is there. A command that was itself
-    started in the background starts nothing."""
+def start_embedding(opened: OpenMemory, around: Surroundings, every: Sessions | None = None) -> None:
+    """Give records their vectors in the background, and turns where the user wants that, where some may lack one and the model is there. A
+    command that was itself started in the background starts nothing."""
     chosen = opened.config.text("recall.embedder")
     if around.environment.get("BYHEART_CHILD") or chosen != "builtin":
         return
     model = shipped.EMBEDDER
     if not shipped.is_there(model, os.path.join(opened.home, "models")):
         return
-    if not every.lacks_vectors(model.id) and not opened.memory.search_tools.index().unembedded_records(model.id, 1):
+    turns = every is not None and opened.config.flag("recall.turn_vectors") and every.lacks_vectors(model.id)
+    search_tools = opened.memory.search_tools
+    if not turns and not (search_tools.is_there() and search_tools.index().unembedded_records(model.id, 1)):
         return
 
     flags = [word for flag in around.flags for word in ("--set", flag)]
@@ -224,6 +226,7 @@ def start_embedding(opened: OpenMemory, around: Surroundings, every: Sessions) -
         "embed",
         "--no-refresh",
         "--gently",
+        *([] if turns else ["--records"]),
         "--seconds",
         str(_IN_PASSING),
     ]

@@ -38,6 +38,7 @@ KEYS: dict[str, SettingRule] = {
     "recall.cache_bytes": SettingRule(kind=int, least=0, most=_LONG),
     "recall.cache_seconds": SettingRule(kind=float, least=0, most=86_400),
     "recall.embedder": SettingRule(kind=str, choices=("builtin", "onnx", "endpoint", "static", "sha1", "none")),
+    "recall.turn_vectors": SettingRule(kind=bool),
     "recall.model_folder": SettingRule(kind=str),
     "recall.endpoint": SettingRule(kind=str, form="an address such as http://127.0.0.1:11434/v1"),
     "recall.endpoint_model": SettingRule(kind=str, form="a model's name"),

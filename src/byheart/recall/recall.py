@@ -13,7 +13,7 @@ from byheart.domain.values import replace
 from byheart.language.programs import VOCABULARY, purposes_of
 from byheart.recall import sync
 from byheart.search import order
-from byheart.search.models import embedded
+from byheart.search.models import KEYWORDS, ready
 from byheart.text.deferred import deferred
 from byheart.text.questions import question
 from byheart.text.timewords import hint, timeless
@@ -53,12 +53,14 @@ def recall(context: Context, query: str, scopes: Sequence[Scope], most: int, *, 
         pages, problems = sync.synced(context, index, scopes)
     if not asked.terms or not pages:
         return Listing(hits=(), problems=tuple(problems))
-    embedded(index, search_tools.recall_models)
+    by_meaning = ready(index, search_tools.recall_models)
     # All that an answer depends on. Files were compared a moment ago, so a change anywhere makes another key.
     stamps = index.page_stamps()
     state = (tuple((path, stamps.get(path)) for path in pages), index.generation(), context.clock().date())
-    key = (query, tuple(scopes), most, deep, state)
-    found = search_tools.answers.get(key, lambda: _answer(context, index, query, pages, most, deep=deep), _size)
+    key = (query, tuple(scopes), most, deep, state, by_meaning)
+    found = search_tools.answers.get(
+        key, lambda: _answer(context, index, query, pages, most, deep=deep, by_meaning=by_meaning), _size
+    )
     search_tools.asked()
     if found.is_sure:
         note(context, [hit.id for hit in found.hits])
@@ -76,9 +78,9 @@ def of_journal(context: Context, query: str, scope: Scope, most: int) -> list[Hi
     pages, _ = sync.synced(context, index, [scope])
     if path not in pages:
         return []
-    embedded(index, context.search_tools().recall_models)
+    by_meaning = ready(index, context.search_tools().recall_models)
     first = index.line_before_end(path, settings.memory_embeddings_max_records)
-    found = _answer(context, index, query, [path], 4 * most, deep=False)
+    found = _answer(context, index, query, [path], 4 * most, deep=False, by_meaning=by_meaning)
     return [hit for hit in found.hits if hit.line >= first][:most]
 
 
@@ -87,11 +89,20 @@ def _size(listing: Listing) -> int:
 
 
 def _answer(
-    context: Context, index: RecordIndex, query: str, pages: Sequence[str], most: int, *, deep: bool
+    context: Context,
+    index: RecordIndex,
+    query: str,
+    pages: Sequence[str],
+    most: int,
+    *,
+    deep: bool,
+    by_meaning: bool,
 ) -> Listing:
-    meaning = context.search_tools().recall_models.meaning(query)
+    recall_models = context.search_tools().recall_models
+    meaning = recall_models.meaning(query) if by_meaning else None
     with index.reading():
-        return _found(context, index, query, pages, most, meaning, deep=deep)
+        found = _found(context, index, query, pages, most, meaning, deep=deep)
+    return replace(found, missing=KEYWORDS) if recall_models.embedder is not None and not by_meaning else found
 
 
 def _asked(query: str) -> Question:

@@ -88,6 +88,23 @@ class RecallModels:
             return None
 
 
+# So many records without a vector do not make an answer wait, nor wrong.
+_A_FEW = 16
+KEYWORDS = "keyword search only for now: vectors are being made"
+
+
+def ready(index: RecordIndex, recall_models: RecallModels) -> bool:
+    """Whether records have their vectors, once a few that are new got theirs; where many lack one, an answer goes by words alone: by
+    meaning it would know some of them and not others."""
+    embedder = recall_models.embedder
+    if embedder is None:
+        return False
+    if len(index.unembedded_records(embedder.id, _A_FEW + 1)) > _A_FEW:
+        return False
+    embedded(index, recall_models, _A_FEW)
+    return True
+
+
 def embedded(index: RecordIndex, recall_models: RecallModels, most: int = _MOST_AT_ONCE) -> int:
     """Give records their vectors that have none, the newest first; how many got one."""
     embedder = recall_models.embedder

@@ -52,8 +52,8 @@ class _Deadline:
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
 
-    def handlers(self) -> list[urllib.request.BaseHandler]:
-        """Handlers whose connections this ends."""
+    def openers(self) -> list[urllib.request.BaseHandler]:
+        """What opens connections that this ends."""
         return [_Watched(self), _WatchedTls(self)]
 
     def watch(self, connection: http.client.HTTPConnection) -> http.client.HTTPConnection:
@@ -116,7 +116,7 @@ def post(url: str, body: object, headers: Mapping[str, str], *, seconds: float, 
 def _asked(request: urllib.request.Request, deadline: _Deadline, seconds: float, largest: int) -> bytes:
     content = bytearray()
     try:
-        with urllib.request.build_opener(_NoRedirect, *deadline.handlers()).open(request, timeout=seconds) as answer:
+        with urllib.request.build_opener(_NoRedirect, *deadline.openers()).open(request, timeout=seconds) as answer:
             # The connection is out of reach once its head has been read, so the time is looked at between parts.
             while len(content) <= largest and not deadline.is_over and (part := answer.read1(_PART)):
                 content += part

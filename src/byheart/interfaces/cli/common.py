@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
     from byheart.app import briefs
     from byheart.app import open as app_open
+    from byheart.app import sessions as app_sessions
     from byheart.app import upkeep as app_upkeep
     from byheart.app.open import OpenMemory
     from byheart.domain.results import Finding, Listing
+    from byheart.search import models
     from byheart.sessions.refresh import Progress
 else:
     briefs = module("byheart.app.briefs")
     app_open = module("byheart.app.open")
+    app_sessions = module("byheart.app.sessions")
     app_upkeep = module("byheart.app.upkeep")
+    models = module("byheart.search.models")
 
 _STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
@@ -228,7 +232,11 @@ def told(
     open_here = opened()
     found = open_here.memory.recall(" ".join(query), scopes=scopes_of(scope), most=limit, deep=deep)
     problems(found.problems)
-    if found.missing:
+    if found.missing == models.KEYWORDS:
+        # Each time: the same question may have another answer in a moment.
+        note(f"byheart: {found.missing}")
+        app_sessions.start_embedding(open_here, surroundings())
+    elif found.missing:
         once(open_here, found.missing)
     if as_object:
         put(found)

@@ -51,7 +51,7 @@ class Doors:
             return plain(what(self._gateway.at(project)))
         except ByheartError as error:
             raise Problem(_status(error), type(error).__name__, redacted(str(error))) from None
-        except Exception as error:
+        except (RecursionError, OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, StopIteration, RuntimeError) as error:  # fmt: skip
             # The next request is another's; what went wrong may quote somebody's words, so only its name is told.
             sys.stderr.write(f"byheart: internal error ({type(error).__name__})\n")
             if os.environ.get("BYHEART_DEBUG") == "1":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
 
-from byheart.app.gateway import allowed
+from byheart.app.gateway_rows import allowed
 from byheart.domain.errors import BadInput
 from byheart.interfaces.web.doors import Problem
 

@@ -102,6 +102,7 @@ def learn(
     if not dry_run and not hand:
         briefs.refresh(around)
         moments.refresh(around, door, every)
+        sessions.start_embedding(opened, around, every)
     if as_object:
         common.put(report)
     else:

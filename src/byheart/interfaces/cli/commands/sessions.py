@@ -250,8 +250,9 @@ def search(
 @click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True, help="Time limit in seconds.")
 @click.option("--no-refresh", is_flag=True, help="Do not look for new transcripts first.")
 @click.option("--gently", is_flag=True, help="Run at low priority.")
+@click.option("--records", "only_records", is_flag=True, help="Only memory, no sessions.")
 @group.json_option
-def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> int:
+def embed(seconds: float, no_refresh: bool, gently: bool, only_records: bool, as_object: bool) -> int:
     """Compute the vectors that search by meaning uses.
 
     byheart does this as needed; this command does it all now. Interrupted work is kept.
@@ -263,7 +264,7 @@ def embed(seconds: float, no_refresh: bool, gently: bool, as_object: bool) -> in
         if not ours:
             raise Busy("Another byheart is computing vectors.")
         records = app_sessions.embedded_records(opened, bar("vectors of records"))
-        left = every.embed(seconds, bar("vectors of turns"))
+        left = 0 if only_records else every.embed(seconds, bar("vectors of turns"))
     if every.missing:
         raise Environment(every.missing)
     if as_object:
