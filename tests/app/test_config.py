@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from byheart.app import config, setting_rules
-from byheart.domain.errors import BadSetting
+from byheart.app.config import load
+from byheart.domain.errors import BadInput, BadSetting
 from byheart.testing import Bench
 from byheart.workspace.context import Limits
 from tests.conftest import Cli
@@ -135,3 +136,35 @@ def test_small_file_limit_does_not_touch_byhearts_own_log(bench: Bench) -> None:
         bench.remember(f"never do thing number {number}")
         bench.memory.forget(f"Never do thing number {number}.")
     assert len(bench.memory.log(most=500)) == 80
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("[memories]\nenabled = true\n", "learning.enabled", True),
+        ("[memories]\nmaxRolloutAgeDays = 12\n", "learning.max_session_age_days", 12.0),
+        ("[memories]\nminRolloutIdleHours = 3\n", "learning.min_idle_hours", 3.0),
+        ("[memories]\nmaxRolloutsPerStartup = 7\n", "learning.sessions_per_start", 7),
+        ("[memories]\nsummaryInjectionTokenLimit = 900\n", "learning.summary_tokens", 900),
+        ("[continuity]\nmemoryMaxRecords = 40\n", "journal.memory_max_records", 40),
+        ("[continuity]\nsessionMemoryCap = 9000\n", "journal.session_memory_cap", 9000),
+        ("[continuity]\nexperienceStoreEnabled = true\n", "journal.experience_store_enabled", True),
+    ],
+)
+def test_settings_are_known_by_the_names_of_other_programs(tmp_path: Path, text: str, key: str, value: object) -> None:
+    place = tmp_path / "config.toml"
+    place.write_text(text)
+    assert load(str(place), str(tmp_path / "none"), {}, []).values[key] == value
+
+
+def test_other_names_hold_in_the_environment_and_on_the_command_line(tmp_path: Path) -> None:
+    none = str(tmp_path / "none")
+    told = load(none, none, {"BYHEART_MEMORIES_ENABLED": "true"}, ["continuity.memoryMaxChars=500"])
+    assert told.values["learning.enabled"] is True and told.values["journal.memory_max_chars"] == 500
+
+
+def test_mistyped_flag_names_the_nearest_and_not_every_key(tmp_path: Path) -> None:
+    none = str(tmp_path / "none")
+    with pytest.raises(BadInput, match=r"brief\.tokens") as told:
+        load(none, none, {}, ["brief.token=5"])
+    assert len(str(told.value)) < 200

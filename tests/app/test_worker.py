@@ -135,3 +135,55 @@ def test_workers_started_at_once_learn_once(tmp_path: Path) -> None:
     ]  # fmt: skip
     told = [json.loads(each.communicate(timeout=90)[0]) for each in running]
     assert sum(session in each["learnt"] for each in told) == 1
+
+
+def summaries(home: World) -> list[str]:
+    records = home.bench.memory.journal().read_all()
+    return [each.text for each in records if each.origin and each.origin.category == "turn-summary"]
+
+
+def test_journal_that_is_kept_gets_a_summary_of_each_session_once(tmp_path: Path) -> None:
+    home = World(tmp_path, "learning.enabled=true")
+    home.bench.memory.journal().append({"text": "Hello"})
+    session = recent(home)
+    note(home, session)
+    worker.work(around(home))
+    (told,) = summaries(home)
+    assert told.startswith("Asked: Mend it")
+    (record,) = home.bench.memory.journal().retrieve_for_session(session)
+    assert record.text == told
+    note(home, session)
+    worker.work(around(home))
+    assert summaries(home) == [told]
+
+
+def test_no_journal_is_begun_by_sessions(tmp_path: Path) -> None:
+    home = World(tmp_path, "learning.enabled=true")
+    note(home, recent(home))
+    worker.work(around(home))
+    assert home.bench.memory.journal().read_all() == []
+
+
+def test_session_that_is_about_to_be_compacted_gets_a_checkpoint_and_due_upkeep_is_done(tmp_path: Path) -> None:
+    home = World(
+        tmp_path,
+        "learning.enabled=true",
+        "journal.memory_compaction_enabled=true",
+        "journal.memory_compaction_threshold_records=10",
+        "journal.memory_compaction_min_age_days=1",
+    )
+    config = Path(home.bench.home, "config.toml")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(
+        "[journal]\nmemory_compaction_enabled = true\nmemory_compaction_threshold_records = 10\nmemory_compaction_min_age_days = 1\n"
+    )
+    store = home.bench.memory.journal()
+    old = (home.bench.clock.now - timedelta(days=9)).isoformat()
+    for number in range(30):
+        store.append({"category": "turn-summary", "text": f"Turn {number} was about the oven", "provenance": {"timestamp": old}})  # fmt: skip
+    session = recent(home)
+    note(home, session, "pre-compact")
+    assert worker.work(around(home)).problems == []
+    records = home.bench.memory.journal().read_all()
+    assert len(records) < 20, "the old ones are one summary now"
+    assert any(each.origin and each.origin.session == session for each in records)

@@ -12,7 +12,7 @@ import pytest
 
 from byheart.domain.errors import BadInput, Unsafe, Unwanted
 from byheart.domain.journal import SessionContext
-from byheart.domain.records import Record, Scope
+from byheart.domain.records import Record, Request, Scope
 from byheart.journal.format import TEMPLATE
 from byheart.testing import Bench
 from tests.conftest import Cli, as_shown
@@ -555,3 +555,59 @@ def test_confirm_makes_a_journal_record_certain_and_keeps_the_rest_of_its_line(b
     bench.memory.confirm(found.id)
     line = json.loads(journal(bench).read_text(encoding="utf-8").splitlines()[-1][2:])
     assert (line["provenance"]["confidence"], line["mood"]) == (1, "fine")
+
+
+def test_store_is_imported_by_its_name_and_opened_by_its_folder(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    from byheart import MemoryStore
+
+    for name, value in bench.environment.items():
+        monkeypatch.setenv(name, value)
+    store = MemoryStore(bench.project)
+    store.append({"sessionId": "a", "text": "Mine"})
+    store.append({"sessionId": "a", "text": "Hush", "provenance": {"sensitivity": "secret"}})
+    assert texts(store.retrieveForSession({"sessionId": "a", "allowSecret": True})) == ["Mine", "Hush"]
+    assert texts(store.retrieveForSession(sessionId="a", allowSecret=False)) == ["Mine"]
+
+
+def test_empty_answer_of_a_session_says_why(bench: Bench) -> None:
+    store = bench.memory.journal()
+    assert store.retrieveForSession("a").reason == "the journal is empty"
+    store.append({"sessionId": "b", "text": "Hush", "provenance": {"sensitivity": "secret"}})
+    assert "there are records of b" in store.retrieveForSession("a").reason
+    assert "labelled secret" in store.retrieveForSession("b").reason
+
+
+def test_integrity_has_the_definition_of_the_seed_beside_ours(bench: Bench) -> None:
+    store = bench.memory.journal()
+    store.append({"sessionId": "a", "category": "note", "text": "The oven is red"})
+    store.append({"sessionId": "a", "category": "note", "text": "The bell is loud"})
+    store.append({"sessionId": "b", "category": "note", "text": "The door is open"})
+    assert store.integrity_scan() == []
+    (found,) = store.integrityScan()
+    assert found.rule == "differs" and "same session and category" in found.message
+
+
+def test_category_and_sensitivity_go_to_the_journal_that_somebody_keeps(bench: Bench) -> None:
+    asked = Request(text="The oven deploys on Mondays", category="decision", sensitivity="private-user")
+    assert bench.memory.remember(asked).dialect != "journal"
+    bench.memory.journal().append({"text": "Hello"})
+    assert bench.memory.remember(asked).dialect == "journal"
+    record = bench.memory.journal().read_all()[-1]
+    assert record.origin is not None and record.origin.category == "decision"
+    assert record.origin.sensitivity.value == "private-user"
+
+
+def test_journal_at_home_that_alone_is_kept_gets_everything(bench: Bench) -> None:
+    bench.memory.journal().append({"text": "Hello"})
+    assert bench.memory.remember(Request(text="I prefer pnpm")).dialect == "journal"
+
+
+def test_empty_memory_md_beside_daily_logs_is_a_journal(bench: Bench) -> None:
+    from byheart.app import trusted
+
+    Path(bench.project, "MEMORY.md").write_text("")
+    Path(bench.project, "memory").mkdir()
+    Path(bench.project, "memory", "2026-05-04.md").write_text("")
+    trusted.accept(bench.opened())
+    done = bench.memory.journal().append({"text": "Hello"})
+    assert done.path == str(Path(bench.project, "MEMORY.md"))

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from byheart.app.setting_rules import CRON, KEYS, ZONE
+from byheart.app.setting_rules import ALIASES, CRON, KEYS, ZONE, named
 from byheart.domain.errors import BadInput, BadSetting, Unreadable
 from byheart.domain.journal import JournalSettings
 from byheart.domain.values import dataclass, field, fields
@@ -204,12 +204,12 @@ def _content(path: str, *, follow: bool) -> bytes | None:
 
 def _flat(origin: str, tables: Mapping[str, object]) -> dict[str, Setting]:
     flat: dict[str, Setting] = {}
-    sections = sorted({key.split(".")[0] for key in KEYS})
+    sections = sorted({key.split(".")[0] for key in (*KEYS, *ALIASES)})
     for section, content in tables.items():
         if section not in sections or not isinstance(content, Mapping):
             raise BadSetting(origin, section, "is not a known table", ", ".join(f"[{name}]" for name in sections))
         for name, value in content.items():
-            key = f"{section}.{name}"
+            key = named(f"{section}.{name}")
             if key not in KEYS:
                 known = ", ".join(each for each in KEYS if each.startswith(section + "."))
                 raise BadSetting(origin, key, "is not a known setting", known)
@@ -273,7 +273,7 @@ def _variable(key: str) -> str:
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, Setting]:
-    known = {_variable(key): key for key in KEYS}
+    known = {_variable(key): key for key in KEYS} | {_variable(name): key for name, key in ALIASES.items()}
     found = {}
     for name, text in environment.items():
         if not name.startswith("BYHEART_") or name in _OWN_VARIABLES:
@@ -288,13 +288,18 @@ def _environment(environment: Mapping[str, str]) -> dict[str, Setting]:
 
 def understood(origin: str, key: str, text: str) -> Setting:
     """A setting's value as somebody typed it. Raises BadInput for a key that is none, with the nearest, and BadSetting for such a value."""
+    key = named(key)
     if key not in KEYS:
-        import difflib
-
-        near = difflib.get_close_matches(key, KEYS, 3, 0.5) or [each for each in KEYS if key in each][:3]
-        hint = f"Did you mean {' or '.join(near)}?" if near else "byheart settings lists them."
-        raise BadInput(f"Unknown setting {key!r}. {hint}")
+        raise BadInput(f"Unknown setting {key!r}. {_nearest(key)}")
     return _parsed(origin, key, text)
+
+
+def _nearest(key: str) -> str:
+    """Which settings somebody may have meant."""
+    import difflib
+
+    near = difflib.get_close_matches(key, KEYS, 3, 0.5) or [each for each in KEYS if key in each][:3]
+    return f"Did you mean {' or '.join(near)}?" if near else "byheart settings lists them."
 
 
 def meanings() -> dict[str, str]:
@@ -316,10 +321,11 @@ def meanings() -> dict[str, str]:
 
 def _flag(flag: str) -> tuple[str, Setting]:
     key, equals, text = flag.partition("=")
-    if not equals or key not in KEYS:
-        raise BadSetting(
-            "--set", key, "is not a known setting" if equals else "needs the form key=value", ", ".join(KEYS)
-        )
+    key = named(key)
+    if not equals:
+        raise BadInput(f"--set {flag!r} needs the form KEY=VALUE")
+    if key not in KEYS:
+        raise BadInput(f"--set: unknown setting {key!r}. {_nearest(key)}")
     return key, _parsed("--set", key, text)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from byheart.app import config as settings
 from byheart.app.config import Carried
 from byheart.app.open import OpenMemory, place_of
+from byheart.app.setting_rules import named
 from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Refused
 from byheart.text.deferred import module
@@ -68,7 +69,7 @@ def carry_over(opened: OpenMemory, taken: Carried) -> str:
 def put(opened: OpenMemory, key: str, text: str) -> Setting:
     """Set one key in the user's config.toml, everything else in it kept as it is; the value as it was understood. Raises BadSetting for a
     key or value that is none."""
-    place = Place(opened.home, "config.toml")
+    place, key = Place(opened.home, "config.toml"), named(key)
     value = settings.understood("the new value", key, text)
     old = opened.files.read(place)
     document = tomlkit.parse(old.text or "")
@@ -85,7 +86,7 @@ def unset(opened: OpenMemory, key: str) -> bool:
     place = Place(opened.home, "config.toml")
     old = opened.files.read(place)
     document = tomlkit.parse(old.text or "")
-    table, _, name = key.partition(".")
+    table, _, name = named(key).partition(".")
     if name not in document.get(table, {}):
         return False
     del document[table][name]

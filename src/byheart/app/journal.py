@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from byheart.domain.journal import MAIN, Appended, Compacted, SessionContext, Upkeep
 from byheart.domain.recall import Experience, Gathered, PossibleExperience
@@ -14,9 +16,11 @@ from byheart.text.deferred import module
 from byheart.workspace.context import Context
 
 if TYPE_CHECKING:
+    from byheart.app import open as app_open
     from byheart.journal import append, compact, experiences, integrity, reading, session_context, upkeep
     from byheart.recall import recall, sync
 else:
+    app_open = module("byheart.app.open")
     append = module("byheart.journal.append")
     compact = module("byheart.journal.compact")
     experiences = module("byheart.journal.experiences")
@@ -33,7 +37,11 @@ BOTH = (Scope.LOCAL, Scope.GLOBAL)
 class MemoryStore:
     """One journal of a memory: the project's own, or the global one."""
 
-    def __init__(self, context: Context, scope: Scope = Scope.LOCAL) -> None:
+    def __init__(self, context: Context | str | PathLike[str], scope: Scope = Scope.LOCAL) -> None:
+        """The journal of an opened memory, or that of the project in a folder."""
+        if isinstance(context, str | PathLike):
+            around = app_open.Surroundings(folder=os.fspath(context), environment=os.environ)
+            context = app_open.open_memory(around).memory.context
         self._context, self._scope = context, scope
 
     def append(self, record: Mapping[str, object], *, asked: bool = True, redact: bool = False) -> Appended:
@@ -46,8 +54,8 @@ class MemoryStore:
         """Every record of MEMORY.md, whatever its label."""
         return reading.read_all(self._context, self._scope)
 
-    def retrieve_for_session(self, session_id: str, *, allow_secret: bool = False) -> list[Record]:
-        """The records of one session; those labelled secret only where that is asked for."""
+    def retrieve_for_session(self, session_id: str, *, allow_secret: bool = False) -> reading.Retrieved:
+        """The records of one session; those labelled secret only where that is asked for. `reason` of an empty answer says why it is."""
         return reading.retrieve(self._context, self._scope, session_id, allow_secret=allow_secret)
 
     def flush_pre_compaction(self, session_id: str = MAIN) -> Appended:
@@ -110,9 +118,22 @@ class MemoryStore:
         """Run what is due."""
         return upkeep.upkeep(self._context, scopes, force=force, learnt=learnt)
 
-    readAll = read_all  # noqa: N815 - the name that the format's other implementations use
-    retrieveForSession = retrieve_for_session  # noqa: N815
-    flushPreCompaction = flush_pre_compaction  # noqa: N815
-    integrityScan = integrity_scan  # noqa: N815
-    recallMemory = recall_memory  # noqa: N815
-    queryExperiences = query_experiences  # noqa: N815
+    def retrieveForSession(
+        self, asked: Mapping[str, Any] | str | None = None, *, sessionId: str = MAIN, allowSecret: bool = False
+    ) -> reading.Retrieved:
+        """The same, by an object or by the keywords that the format's other implementations use."""
+        given = {
+            "sessionId": sessionId,
+            "allowSecret": allowSecret,
+            **({"sessionId": asked} if isinstance(asked, str) else asked or {}),
+        }
+        return self.retrieve_for_session(str(given["sessionId"]), allow_secret=bool(given["allowSecret"]))
+
+    def integrityScan(self) -> list[Finding]:
+        """The same, with what only differs within one session and category, which others call a contradiction."""
+        return integrity.integrity_scan(self._context, self._scope, differing=True)
+
+    readAll = read_all
+    flushPreCompaction = flush_pre_compaction
+    recallMemory = recall_memory
+    queryExperiences = query_experiences

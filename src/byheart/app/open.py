@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -59,6 +60,7 @@ IN_CHECKOUT = (".aider.chat.history.md", ".specstory/history", "trajectories", "
 # A journal shows itself in its first records; a large one need not be read for that.
 _PEEK = 65_536
 # Files that stand beside a MEMORY.md which is a journal, also while it has no record yet.
+_DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 _SUBSTRATE = ("HEARTBEAT.md", "SOUL.md", "LONGMEMORY.md")
 
 
@@ -406,9 +408,20 @@ def is_journal(place: Place) -> bool:
         return False
     finally:
         os.close(opened)
-    return journal_format.looks_like(head) or any(
-        os.path.lexists(os.path.join(place.base, name)) for name in _SUBSTRATE
+    return (
+        journal_format.looks_like(head)
+        or any(os.path.lexists(os.path.join(place.base, name)) for name in _SUBSTRATE)
+        or _has_daily_logs(os.path.join(os.path.dirname(str(place)), "memory"))
     )
+
+
+def _has_daily_logs(folder: str) -> bool:
+    """Whether a folder holds a journal's daily logs: CursorClaw makes its MEMORY.md empty."""
+    try:
+        with os.scandir(folder) as entries:
+            return any(_DAILY.fullmatch(entry.name) for entry in entries)
+    except OSError:
+        return False
 
 
 def _zone(around: Surroundings, config: Config) -> tzinfo | None:

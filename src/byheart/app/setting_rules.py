@@ -142,3 +142,24 @@ KEYS: dict[str, SettingRule] = {
     "moments.tokens": SettingRule(kind=int, least=0, most=100_000, narrow="lower"),
     "output.color": SettingRule(kind=str, choices=("auto", "always", "never")),
 }
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+# By which names oh-my-pi and CursorClaw call the same.
+ALIASES = {
+    "memories.enabled": "learning.enabled",
+    "memories.maxRolloutAgeDays": "learning.max_session_age_days",
+    "memories.minRolloutIdleHours": "learning.min_idle_hours",
+    "memories.maxRolloutsPerStartup": "learning.sessions_per_start",
+    "memories.summaryInjectionTokenLimit": "learning.summary_tokens",
+    **{f"continuity.{_camel(key.removeprefix('journal.'))}": key for key in KEYS if key.startswith("journal.")},
+}
+
+
+def named(key: str) -> str:
+    """A setting's own name, by whichever name it was called."""
+    return ALIASES.get(key, key)

@@ -9,13 +9,19 @@ from byheart.app import briefs, moments
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.errors import ByheartError
-from byheart.domain.values import dataclass, field
+from byheart.domain.journal import MAIN
+from byheart.domain.records import Scope
+from byheart.domain.values import dataclass, field, replace
 from byheart.storage import background
 from byheart.storage import cards as card_files
 from byheart.storage import moments as moment_files
 from byheart.text.deferred import module
+from byheart.workspace.context import keeps_journal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from byheart.domain.learning import LearnReport
     from byheart.learning import learning as learning_learning
 else:
@@ -54,12 +60,35 @@ def work(around: Surroundings) -> Worked:
                 done.problems += [error for _, error in report.failed]
             except ByheartError as error:
                 done.problems.append(str(error))
+            done.problems += _kept_up(around, notes)
             card_files.notes_done(around.home)
         done.cards = briefs.refresh(around)
         _moments_ready(around)
         card_files.sweep_sent(around.home, _KEPT)
         moment_files.sweep(around.home, _KEPT, around.clock().timestamp())
     return done
+
+
+def _kept_up(around: Surroundings, notes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The journals of the folders that sessions spoke of: a checkpoint before a session is compacted, and the upkeep that is due; what
+    went wrong."""
+    problems: list[str] = []
+    folders = dict.fromkeys(str(note.get("cwd") or "") for note in notes)
+    for folder in folders:
+        if not os.path.isdir(folder):
+            continue
+        try:
+            memory = open_memory(replace(around, folder=folder, flags=())).memory
+            if not keeps_journal(memory.context, memory.context.roots[Scope.LOCAL]):
+                continue
+            compacting = [note for note in notes if note.get("cwd") == folder and note.get("event") == "pre-compact"]
+            for session in dict.fromkeys(str(note.get("session") or MAIN) for note in compacting):
+                memory.journal().flush_pre_compaction(session)
+            if memory.is_upkeep_due():
+                memory.journal().upkeep()
+        except ByheartError as error:
+            problems.append(str(error))
+    return problems
 
 
 def _moments_ready(around: Surroundings) -> None:

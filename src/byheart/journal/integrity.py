@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from byheart.domain.records import Placed
 
-CONTRADICTION, DUPLICATE, STALE = "contradiction", "duplicate", "stale"
+CONTRADICTION, DUPLICATE, STALE, DIFFERS = "contradiction", "duplicate", "stale", "differs"
 # Reports of a moment: what they say held then, and the next one may say otherwise.
 _REPORTS = frozenset({TURN_SUMMARY, HEARTBEAT, COMPACTION})
 
@@ -125,8 +125,26 @@ def _stale(placed: Sequence[Placed], now: datetime, days: int) -> list[Trouble]:
 _WORDS = {CONTRADICTION: "opposes line {other}: {about}", DUPLICATE: "repeats line {other}"}
 
 
-def integrity_scan(context: Context, scope: Scope) -> list[Finding]:
-    """Contradictions, duplicates, stale records and broken lines of one MEMORY.md, by line."""
+def by_category(placed: Sequence[Placed]) -> list[Trouble]:
+    """Records of one session and category that say different things, each beside the one before it: contradictions as CursorClaw defines
+    them, which most of the time are none."""
+    last: dict[tuple[str, str], int] = {}
+    found = []
+    for at, each in enumerate(placed):
+        origin = each.record.origin
+        if origin is None:
+            continue
+        key = (origin.session, origin.category)
+        before = last.get(key)
+        if before is not None and normalised(placed[before].record.text) != normalised(each.record.text):
+            found.append(Trouble(rule=DIFFERS, at=at, other=before))
+        last[key] = at
+    return found
+
+
+def integrity_scan(context: Context, scope: Scope, *, differing: bool = False) -> list[Finding]:
+    """Contradictions, duplicates, stale records and broken lines of one MEMORY.md, by line; with `differing` also what only differs from
+    another record of its session and category."""
     own_journal = journal_files(context, context.roots[scope])
     document = parsed(context, read(context, own_journal.memory).text or "")
     found = [
@@ -134,6 +152,12 @@ def integrity_scan(context: Context, scope: Scope) -> list[Finding]:
         for each in document.problems
     ]
     found += about_records(context, own_journal.memory, document)
+    for each in by_category(document.placed) if differing else ():
+        at, other = document.placed[each.at], document.placed[each.other or 0]
+        message = f"this record differs from line {other.line}, of the same session and category"
+        found.append(
+            Finding(rule=DIFFERS, message=message, place=str(own_journal.memory), line=at.line, severity="info")
+        )
     return sorted(found, key=lambda each: (each.line or 0, each.rule))
 
 

@@ -28,10 +28,26 @@ def read_all(context: Context, scope: Scope) -> list[Record]:
     return [each.record for each in opened(context, context.roots[scope], JOURNAL).document.placed]
 
 
-def retrieve(context: Context, scope: Scope, session: str, *, allow_secret: bool) -> list[Record]:
+class Retrieved(list[Record]):
+    """Records of a session, and why there are none where there are none."""
+
+    reason = ""
+
+
+def retrieve(context: Context, scope: Scope, session: str, *, allow_secret: bool) -> Retrieved:
     """The records of one session, oldest first; those labelled secret only where that is asked for."""
-    found = [each for each in read_all(context, scope) if each.origin is not None and each.origin.session == session]
-    return [cleaned(context, each) for each in found if allow_secret or not each.is_secret]
+    every = read_all(context, scope)
+    found = [each for each in every if each.origin is not None and each.origin.session == session]
+    told = Retrieved(cleaned(context, each) for each in found if allow_secret or not each.is_secret)
+    if found and not told:
+        told.reason = f"all {len(found)} records of session {session!r} are labelled secret"
+    elif not found:
+        known = list(dict.fromkeys(each.origin.session for each in reversed(every) if each.origin))
+        names = ", ".join(known[:5])
+        told.reason = (
+            f"no record is of session {session!r}; there are records of {names}" if known else "the journal is empty"
+        )
+    return told
 
 
 def listing(

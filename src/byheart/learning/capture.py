@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Drop
 from byheart.domain.errors import ByheartError, Refused, Unsafe
+from byheart.domain.journal import TURN_SUMMARY, stamped
 from byheart.domain.records import Confidence, Kind, Record, Request, Scope, Signal, Value, spoken
 from byheart.domain.values import asdict, dataclass, fields, replace
 from byheart.handbook.memory import core_of
-from byheart.handbook.phrases import short_id, signal_of
+from byheart.handbook.phrases import one_line, short_id, shortened, signal_of
 from byheart.handbook.raw import parsed_raw
+from byheart.journal import append, reading
 from byheart.language import lasting, wording
 from byheart.learning.consolidate.wishes import same
 from byheart.learning.earning import advice, earned
@@ -22,12 +24,12 @@ from byheart.notebooks.merge import Decision
 from byheart.notebooks.remember import remember
 from byheart.text.similarity import normalised
 from byheart.text.slugs import short_digest
-from byheart.workspace.context import JOURNAL, PROFILE, Context, is_enabled, opened
+from byheart.workspace.context import JOURNAL, PROFILE, Context, is_enabled, keeps_journal, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from byheart.domain.handbook import Written
+    from byheart.domain.handbook import Extract, Written
     from byheart.domain.learning import Consolidated, LearningQueue
     from byheart.domain.results import Receipt
     from byheart.learning.handbook_files import HandbookFiles
@@ -37,6 +39,9 @@ CAPTURED = "captured.ndjson"
 FAILS = " fails with: "
 # Lessons that are kept beside preferences; more would crowd them out of a profile of fifteen lines.
 _MOST_LESSONS = 5
+# Sessions of one run that a journal gets a record of, and how long one is.
+_MOST_SUMMARIES, _LONGEST_SUMMARY = 20, 600
+_DECIDED = "decided by the user: "
 # Worktrees come and go: so many of the newest sessions' folders are tried for the project's own.
 _FOLDERS = 20
 # How a wish says which one it took the place of.
@@ -91,7 +96,48 @@ def captured_from(
     folders = dict.fromkeys(each.thread.cwd for each in newest)
     context = context_of(own.project, list(folders)[:_FOLDERS])
     if context is not None:
+        summarised(context, [each for each in every if each.thread.id in done.added])
         done.saved = captured(context, own, done.preferences, [each for each in every if each.raw_memory], done.removed)
+
+
+def summarised(context: Context, learnt: Sequence[Written]) -> None:
+    """Have the journal that somebody keeps say what each of these sessions was asked, decided and met, a record each."""
+    root = context.roots[Scope.LOCAL]
+    if not is_enabled(context, root) or not keeps_journal(context, root):
+        return
+    known = {
+        (each.origin.session, normalised(each.text))
+        for each in reading.read_all(context, Scope.LOCAL)
+        if each.origin and each.origin.category == TURN_SUMMARY
+    }
+    for each in sorted(learnt, key=lambda each: each.thread.updated)[-_MOST_SUMMARIES:]:
+        text = summary_of(parsed_raw(each.raw_memory)) if each.raw_memory else ""
+        if not text or (each.thread.id, normalised(text)) in known:
+            continue
+        raw = {
+            "sessionId": each.thread.id,
+            "category": TURN_SUMMARY,
+            "text": text,
+            "provenance": {"sourceChannel": "system", "confidence": 0.8, "timestamp": stamped(each.thread.updated)},
+        }
+        try:
+            append.append(context, raw, Scope.LOCAL, asked=False, redact=True)
+        except ByheartError:
+            # A session that may not be told of leaves none.
+            continue
+
+
+def summary_of(extract: Extract) -> str:
+    """What a session was asked, how that ended, what was decided and what went wrong, in a few lines' room; empty for one that taught
+    nothing."""
+    asked = "; ".join(f"{one_line(task.name, 120)} ({task.outcome.value})" for task in extract.tasks[:3])
+    lines = [core_of(line.text) for task in extract.tasks for line in task.knowledge]
+    decided = [line.removeprefix(_DECIDED) for line in lines if line.startswith(_DECIDED)]
+    failed = [core_of(line.text) for task in extract.tasks for line in task.failures]
+    parts = [f"Asked: {asked}"] if asked else []
+    parts += [f"Decided: {'; '.join(decided[:2])}"] if decided else []
+    parts += [f"Met: {'; '.join(failed[:2])}"] if failed else []
+    return shortened(one_line(". ".join(parts)), _LONGEST_SUMMARY)
 
 
 def captured(context: Context, own: HandbookFiles, preferences: Sequence[str], every: Sequence[Written], removed: Sequence[str]) -> list[Receipt]:  # fmt: skip

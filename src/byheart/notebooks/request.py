@@ -26,7 +26,7 @@ from byheart.language import personal, wording
 from byheart.notebooks import merge
 from byheart.text.deferred import deferred
 from byheart.text.similarity import content_words
-from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context
+from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, keeps_journal
 
 if TYPE_CHECKING:
     from byheart.domain.results import Finding
@@ -77,10 +77,17 @@ def routed(context: Context, request: Request) -> Request:
     if context.limits.notebook:
         return replace(request, to=context.limits.notebook)
     scope = request.scope or wording.scoped(request.text)[0]
+    if (request.category or request.sensitivity) and keeps_journal(context, context.roots[scope]):
+        # Only a journal can hold them.
+        return replace(request, to=JOURNAL)
     # For all projects, the one that is kept here says what kind of notebook this person keeps.
     for root in (context.roots[scope], context.roots[Scope.LOCAL]):
         if root.chosen:
             return replace(request, to=next(iter(root.chosen))) if len(root.chosen) == 1 else request
+        if keeps_journal(context, root) and not any(
+            context.files.size(root.documents[each]) for each in (PROFILE, RULES)
+        ):
+            return replace(request, to=JOURNAL)
     return replace(request, to=RULES) if wording.is_for_rules(request.text) and request.kind is None else request
 
 

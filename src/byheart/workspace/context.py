@@ -107,6 +107,10 @@ class OpenedDocument:
         return [each for at, each in enumerate(self.document.placed) if at not in self.strangers]
 
 
+# A larger journal than this is not only its heading.
+_SMALL_JOURNAL = 65_536
+
+
 def opened(context: Context, root: Root, name: str, place: Place | None = None) -> OpenedDocument:
     """Read and parse one document; one that does not exist reads as the blank it would start from."""
     dialect, place = context.dialects[name], place or root.documents[name]
@@ -294,6 +298,13 @@ def _each_leaf(value: Value, change: Callable[[str], str]) -> Value:
             return {change(name): _each_leaf(part, change) for name, part in value.items()}
         case _:
             return value
+
+
+def keeps_journal(context: Context, root: Root) -> bool:
+    """Whether somebody keeps a journal in a root: there is one, with a record in it."""
+    place = root.documents[JOURNAL]
+    size = context.files.size(place) or 0
+    return size > _SMALL_JOURNAL or (size > 0 and "\n- {" in f"\n{context.files.read(place).text or ''}")
 
 
 def is_enabled(context: Context, root: Root) -> bool:

@@ -282,9 +282,9 @@ def _setting(opened: OpenMemory, key: str, value: str | None, unset: bool, as_ob
         config_file.unset(opened, key)
     elif value is not None:
         config_file.put(opened, key, value)
-    elif key not in opened.config.values:
+    elif setting_rules.named(key) not in opened.config.values:
         config.understood("settings", key, "")
-    opened = common.opened(writes=True)
+    opened, key = common.opened(writes=True), setting_rules.named(key)
     rule, told = setting_rules.KEYS[key], opened.config
     if as_object:
         common.put({"key": key, "value": told.values[key], "origin": told.origins[key], "allowed": rule.allowed(), "meaning": config.meanings().get(key, "")})  # fmt: skip
