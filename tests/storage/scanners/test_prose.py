@@ -106,3 +106,30 @@ def test_logins_and_keys_without_a_secret_are_left_alone(text: str) -> None:
     # In a process that has read nothing yet, and in one that has read much.
     assert RuleScanner().redacted(text) == text
     assert SCANNER.redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("the passphrase is tiger lamp seven ocean", "tiger lamp"),
+        ("btw our backup passphrase is walrus copper ladder mint", "walrus copper"),
+        ("la frase secreta es tigre verano cobre luna", "tigre verano"),
+    ],
+)
+def test_phrase_of_plain_words_behind_is(text: str, words: str) -> None:
+    assert words not in SCANNER.redacted(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the passphrase is stored in the keychain of the build machine",
+        "the passphrase is required before every deploy",
+        "the passphrase is wrong when the agent restarts",
+        "the passphrase is optional here",
+        "the passphrase is asked for twice by the signing tool",
+        "a passphrase is better than a password",
+    ],
+)
+def test_what_is_said_of_a_phrase_is_left_alone(text: str) -> None:
+    assert SCANNER.redacted(text) == text

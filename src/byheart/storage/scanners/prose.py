@@ -252,6 +252,23 @@ def _is_code(pieces: list[str]) -> bool:
     return len(pieces) >= 3 and len({len(piece) for piece in pieces}) == 1 and sum(map(str.isdigit, whole)) >= 3
 
 
+# Words that say something of a phrase: one that has any of them is none.
+_OF_A_PHRASE = frozenset(
+    "the and that this with not are was has from they will can all its one use when what how why who then than them some more also just make into out our your his her their there here "
+    "for must should only too very never always now still same either both part wrong missing empty unknown public private good bad long short random different available correct valid "
+    "invalid safe secure secret known weak strong plain text used kept read sent stored set required optional needed you any each every none nothing something elsewhere below above "
+    "about before after until under over again ever yet but because where which while pas dans une les des pour est sur avec nicht der die das ein eine mit auf wird ist und para una los las con por que del".split()
+)
+_FORMED = re.compile(r"(?:ed|ing|ly|able|ible)$")
+
+
+def _plain_phrase(value: str, match: str, before: str) -> bool:
+    """Whether plain words behind "the passphrase is" are one: words that nobody says in a row, none of which says anything of it."""
+    del match, before
+    every = [word.casefold() for word in re.split(r"[ -]", value) if word]
+    return len(set(every)) >= 3 and not any(word in _OF_A_PHRASE or _FORMED.search(word) for word in every)
+
+
 def _told_phrase(value: str, match: str, before: str) -> bool:
     """Whether words in quotation marks that are said to be a password are one."""
     del before
@@ -350,6 +367,15 @@ def _password_rules() -> list[ScanRule]:
             is_loose=True,
             is_wordy=True,
             says="tells a password",
+        ),
+        ScanRule(
+            name="phrase-behind-is",
+            pattern=r"(?i)(?:pass[ -]?phrase|phrase de passe|frase de (?:paso|contrase\S{1,3}a)|phrase secr(?:\xc3\xa8|e)te|frase secreta)[^\n.:=]{0,30}?\s(?:is|was|ist|es|est|\xc3\xa9)\s{1,3}((?:[a-z\x80-\xff]{3,24}[ -]){2,7}[a-z\x80-\xff]{3,24})",
+            hints=("phrase", "frase"),
+            group=1,
+            accept=_plain_phrase,
+            is_wordy=True,
+            says="tells a passphrase",
         ),
         ScanRule(
             name="phrase-after-a-colon",
