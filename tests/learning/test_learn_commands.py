@@ -48,7 +48,7 @@ def handbook(bench: Bench) -> Path:
 def test_learn_says_what_was_learnt_from_what_and_what_was_skipped(cli: Cli, worked: Bench) -> None:
     done = cli("learn")
     assert done.code == 0, done.err
-    assert "2 sessions looked at" in done.out
+    assert "2 sessions read" in done.out
     assert "2 learnt from" in done.out
     assert "Always use zirconium here" in done.out
     assert "1 thing to decide: byheart inbox --all" in done.err

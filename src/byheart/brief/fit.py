@@ -84,11 +84,19 @@ def rendered(
         lines += ["", f"## {title}"]
         lines += [f"- {line[0]} [{line[1]}]" for line in every]
     if left_out:
-        lines += ["", f"({left_out} more lines did not fit; memory://root has the project's.)"]
+        lines += [
+            "",
+            f"({left_out} more lines did not fit: memory://root has what was learnt, memory://journal the journal.)",
+        ]
     lines += ["", asks] if asks else []
     lines += ["", *notes] if notes else []
     lines += [f"[end {delimiter}]", f"</{TAG}>"]
     return "\n".join(lines) + "\n"
+
+
+def tokens_of(head: tuple[str, int], chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> int:
+    """What a brief comes to: its head and its lines."""
+    return head[1] + sum(int(line[2]) for _, lines in chosen for line in lines)
 
 
 def asking(asks: dict[str, Any]) -> tuple[list[str], str]:

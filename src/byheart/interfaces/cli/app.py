@@ -44,6 +44,8 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 5
     except KeyboardInterrupt:
+        # What is written is written whole; what was not done is done by the next call.
+        sys.stderr.write("\nbyheart: interrupted. What was done is kept; run the command again to go on.\n")
         return 130
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is left becomes a message
         from byheart.interfaces import faults

@@ -34,6 +34,8 @@ else:
     app_upkeep = module("byheart.app.upkeep")
     models = module("byheart.search.models")
 
+# What makes the text behind it bold or coloured ends in a letter, which is none of the path's.
+_STYLED = deferred(r"\x1b\[[0-9;]*m\Z")
 _STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 NOTEBOOKS = {
@@ -130,8 +132,8 @@ def short(text: str) -> str:
     parts = [first]
     for part in rest:
         # /mnt/home/me is not the home folder of /home/me.
-        before = parts[-1][-1:] or " "
-        parts += [home if before.isalnum() or before in "._-~/" else "~/", part]
+        before = "" if _STYLED.search(parts[-1]) else parts[-1][-1:]
+        parts += [home if before.isalnum() or (before and before in "._-~/") else "~/", part]
     return "".join(parts)
 
 

@@ -27,7 +27,7 @@ def shown() -> int:
         common.say(f"Memory is off in {name}: {card['off']}")
     else:
         lines = [line for section in card["sections"] for line in section["lines"]]
-        tokens = sum(line[2] for line in lines)
+        tokens = int(card["head"][1]) + sum(line[2] for line in lines)
         common.say(
             f"{name}: {len(lines)} {'line' if len(lines) == 1 else 'lines'} for the next session, {tokens:,} tokens"
         )

@@ -208,8 +208,9 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     if asks:
         cards.note_asked(call.home, card["folder"], _today(), ids)
     count = sum(len(lines) for _, lines in chosen)
-    used = head[1] + sum(line[2] for _, lines in chosen for line in lines)
-    call.seen = f"byheart: {count} {'line' if count == 1 else 'lines'}, {used} tokens · byheart why"
+    call.seen = (
+        f"byheart: {count} {'line' if count == 1 else 'lines'}, {fit.tokens_of(head, chosen)} tokens · byheart why"
+    )
     if call.session and not card.get("private"):
         cards.keep_sent(
             call.home,

@@ -123,7 +123,7 @@ def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
         common.note("No sessions found. See where byheart looks: docs/agents.md")
         return
     common.say(
-        f"{report.sessions} sessions looked at in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} taught nothing"
+        f"{counted(report.sessions, 'session')} read in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} had nothing to learn"
     )
     if report.asked or report.model:
         fell = f", {report.unproved} of its lines dropped for lack of evidence" if report.unproved else ""
@@ -147,7 +147,7 @@ def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
     if empty:
         common.say("")
         common.say(
-            f"{len(empty)} project{'s' if len(empty) > 1 else ''} taught nothing yet: {', '.join(visible(each.name) for each in empty[:_SHOWN])}{' …' if len(empty) > _SHOWN else ''}"
+            f"{counted(len(empty), 'project')} with nothing to learn yet: {', '.join(visible(each.name) for each in empty[:_SHOWN])}{' …' if len(empty) > _SHOWN else ''}"
         )
     waiting = sum(each.inbox for each in report.projects)
     if waiting:
@@ -161,8 +161,9 @@ def _told_project(each: Consolidated, opened: OpenMemory, *, dry_run: bool) -> N
         common.say(f"  not written: {visible(each.refused)}")
         return
     common.say(
-        f"  {len(each.added)} sessions added, {each.retained} as before, {len(each.removed)} removed: {each.groups} task groups,"
-        f" {each.tasks} tasks, {len(each.preferences)} preferences, {len(each.skills)} skills"
+        f"  {counted(len(each.added), 'session')} added, {each.retained} as before, {len(each.removed)} removed:"
+        f" {counted(each.groups, 'task group')}, {counted(each.tasks, 'task')},"
+        f" {counted(len(each.preferences), 'preference')}, {counted(len(each.skills), 'skill')}"
     )
     for line in each.preferences[:_SHOWN]:
         common.say(f"  - {shortened(visible(line), 240)}")

@@ -323,9 +323,11 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
     if as_object:
         common.put(found)
     elif found is not None and found.text:
-        common.page(found.text.rstrip("\n"))
         if explain and found.told:
+            # Each line with its reason is the brief; it is not printed twice.
             _explained(found.told, found.left_out)
+        else:
+            common.page(found.text.rstrip("\n"))
         common.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
     for note in found.notes if found else ():
         common.note(f"byheart: {visible(note)}")
