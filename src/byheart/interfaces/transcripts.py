@@ -148,7 +148,7 @@ def visit_lines(visit: FileVisit) -> Iterator[str]:
     if visit.asked:
         yield f"{_INDENT}asked: {one_line(visit.asked, 200)}"
     if visit.said:
-        yield f"{_INDENT}why:   {one_line(visit.said, 200)}"
+        yield f"{_INDENT}agent: {one_line(visit.said, 200)}"
 
 
 def calendar(days: Sequence[tuple[str, str, int]], until: datetime) -> str:

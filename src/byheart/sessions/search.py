@@ -27,6 +27,8 @@ from byheart.text.timewords import hint
 _AT_ONCE = 32
 _READ_CLOSELY = 20
 _DEEP_SHARE = 0.6
+# Of so many turns of a session the best are shown.
+_LOOKED_AT = 8
 _SNIPPET = 200
 _READ = 500
 
@@ -86,7 +88,8 @@ def search(
                 snippet=snippet(each.candidate.turn, terms),
                 factors={name: round(value, 4) for name, value in each.factors.items()},
             )
-            for each in group.turns[:3]
+            # What somebody said tells more than what a tool printed.
+            for each in sorted(group.turns[:_LOOKED_AT], key=lambda each: each.candidate.turn.tool is not None)[:3]
         )
         scale = recall_models.embedder.scale if recall_models.embedder is not None else None
         fits = any(order.fits(each, scale) for each in group.turns[:3])

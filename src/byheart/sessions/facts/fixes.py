@@ -155,7 +155,7 @@ def _is_comparable(failed: Step, later: Step, said: str) -> bool:
     if "commit" in (kind, later_kind):
         return _shares_git(failed.command, later.command)
     if kind is not None or later_kind is not None:
-        return kind == later_kind
+        return kind == later_kind and not (kind == "test" and _narrows(failed.form, later.form))
     if program_of(failed.command) != program_of(later.command):
         return False
     mine, theirs = _words(failed.form), _words(later.form)
@@ -165,6 +165,18 @@ def _is_comparable(failed: Step, later: Step, said: str) -> bool:
     if only_looks(failed.form):
         return len(shared) >= max(1, len(set(mine)) // 2)
     return bool(shared) or not mine
+
+
+# What a test command is called, whatever runs it.
+_TESTS = deferred(
+    r"(?:tests?|specs?|check|verify|ci|vitest|jest|pytest|unittest|nextest|mocha|ava)(?:[:-][\w:-]*)?", re.IGNORECASE
+)
+
+
+def _narrows(failed: str, later: str) -> bool:
+    """Whether a later test run was pointed at something that the failed one did not name: what failed may be among what it left out."""
+    named = {word.strip("\"'") for word in _words(later) if not _TESTS.fullmatch(word)}
+    return bool(named - {word.strip("\"'") for word in _words(failed)})
 
 
 def _shares_git(mine: str, theirs: str) -> bool:

@@ -230,16 +230,22 @@ def search(
     else:
         if found and not any(hits.fits for hits in found):
             common.note("No confident match. Closest results:")
+        terms = [re.escape(term) for word in query for term in re.findall(r"\w{3,}", word)]
+        lit = re.compile("|".join(terms), re.IGNORECASE) if terms and common.colour(opened) else None
         for hits in found:
             session = hits.session
+            title = transcripts.one_line(session.title or every.find(session.id).first, 70)
             common.say(
                 common.heading(
-                    f"{session.agent}:{visible(session.id)}  {transcripts.moment(session.ended)}  {visible(session.project or '')}",
+                    f"{session.agent}:{visible(session.id)}  {transcripts.moment(session.ended)}  {visible(session.project or '')}  {title}",
                     opened,
                 )
             )
             for hit in hits.turns:
-                common.say(f"  #{hit.turn.number} {hit.turn.speaker.value}: {transcripts.one_line(hit.snippet, 160)}")
+                shown = transcripts.one_line(hit.snippet, 160)
+                if lit is not None:
+                    shown = lit.sub(lambda found: f"\x1b[1m{found.group()}\x1b[0m", shown)
+                common.say(f"  #{hit.turn.number} {hit.turn.speaker.value}: {shown}")
                 if explain:
                     told = ", ".join(f"{name} {value:+.2f}" for name, value in hit.factors.items())
                     common.say(f"      {hit.score:.2f}: {told}")
