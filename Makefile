@@ -1,4 +1,4 @@
-# make run · make test · make test-agents · make check · make bench · make fuzz · make golden · make docs · make pictures
+# make run · make test · make test-agents · make check · make bench · make fuzz · make golden · make docs · make docs-site · make pictures · make dist
 # Each target sets up what it needs in .venv; nothing has to be run before it.
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -7,7 +7,7 @@ EXAMPLES ?= 20000
 
 AGENTS ?= $(CURDIR)/.agents-cache
 
-.PHONY: run test test-agents check bench fuzz golden docs pictures format clean
+.PHONY: run test test-agents check bench fuzz golden docs docs-site dist pictures format clean
 
 run: .venv/.run
 	@scripts/demo.sh $(BIN)/byheart
@@ -40,6 +40,14 @@ golden: .venv/.dev
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py
 
+# The documentation as a site, in site/.
+docs-site: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+
+# What is published, in dist/: built, checked, and installed into an empty environment.
+dist: .venv/.dev
+	scripts/dist.sh
+
 # Pictures of real runs, for README and docs.
 pictures: .venv/.dev
 	$(BIN)/python scripts/pictures.py
@@ -49,10 +57,13 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix src tests benchmarks scripts
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-docs site dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/.run: requirements/run.txt requirements/weights.txt pyproject.toml scripts/setup.sh
 	@scripts/setup.sh run
+
+.venv/.docs: requirements/docs.txt scripts/setup.sh .venv/.dev
+	@scripts/setup.sh docs
 
 .venv/.dev: requirements/dev.txt requirements/weights.txt pyproject.toml scripts/setup.sh
 	@scripts/setup.sh dev

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make .venv and install what a target needs: scripts/setup.sh run|dev
+# Make .venv and install what a target needs: scripts/setup.sh run|dev|docs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=$1
@@ -32,6 +32,18 @@ install() {
     exit 5
   fi
 }
+
+# The site's builder has an environment of its own, so that nothing of it is there when the product is tested.
+if [ "$what" = docs ]; then
+  "$python" -m venv .venv-docs 2>/dev/null || "$python" -m venv --without-pip .venv-docs
+  if .venv-docs/bin/python -m pip --version >/dev/null 2>&1; then
+    .venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+  else
+    "$python" -m pip --python .venv-docs/bin/python install --quiet --disable-pip-version-check -r requirements/docs.txt
+  fi
+  touch .venv/.docs
+  exit 0
+fi
 
 echo "setting up .venv for $what ..." >&2
 install -r "requirements/$what.txt"
