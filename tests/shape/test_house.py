@@ -115,7 +115,8 @@ def test_no_machine_path_or_registry_host_stands_in_a_file() -> None:
         if (
             path.is_file()
             and path.suffix in (".py", ".md", ".toml", ".txt", ".sh", "")
-            and not set(path.parts) & {".venv", ".venv-docs", "site", "dist", ".git", ".hypothesis", ".mypy_cache", ".ruff_cache"}
+            and not set(path.parts)
+            & {".venv", ".venv-docs", "site", "dist", ".git", ".hypothesis", ".mypy_cache", ".ruff_cache"}
         ):
             text = path.read_text(encoding="utf-8", errors="replace")
             assert not re.search(

@@ -27,7 +27,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Maintenance": {
         "settings": "remember", "doctor": "check", "jobs": "learning", "model": "check", "schedule": "journal", "import": "exchange",
-        "export": "exchange", "convert": "exchange", "completion": "check", "bench": "bench", "version": "check", "work": "learning",
+        "export": "exchange", "sync": "exchange", "convert": "exchange", "completion": "check", "bench": "bench", "version": "check", "work": "learning",
     },
 }  # fmt: skip
 COMMANDS = {name: module for section in SECTIONS.values() for name, module in section.items()}
@@ -76,6 +76,7 @@ LINES = {
     "schedule": "Run upkeep by the machine's scheduler",
     "import": "Import memories",
     "export": "Export memories",
+    "sync": "Keep several machines in step",
     "convert": "Convert a memory file",
     "completion": "Shell completion",
     "bench": "Measure search and learning",

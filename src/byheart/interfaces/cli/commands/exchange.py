@@ -1,4 +1,4 @@
-"""Commands that move memories between formats: import, export, convert."""
+"""Commands that move memories between formats and machines: import, export, convert, sync."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from byheart.workspace.foreign import FORMATS
 
 if TYPE_CHECKING:
     from byheart.agents import own_memories
+    from byheart.app import config_file
+    from byheart.app import sync as app_sync
 else:
+    app_sync = module("byheart.app.sync")
+    config_file = module("byheart.app.config_file")
     own_memories = module("byheart.agents.own_memories")
 
 _TARGETS = ("json", *common.NOTEBOOKS)
@@ -163,3 +167,37 @@ def _deliver(opened: OpenMemory, done: Conversion, out: str | None, as_object: b
         common.note(f"lost: {name}: {', '.join(fields)}")
     if out:
         common.note(f"{done.records} memories written to {out}")
+
+
+@click.command(
+    epilog=common.examples("byheart sync ~/Sync/memory", "byheart sync git@host:me/memory.git", "byheart sync")
+)
+@click.argument("target", required=False)
+@click.option("--dry-run", is_flag=True, help="Show what would be sent and taken; write nothing.")
+@group.json_option
+def sync(target: str | None, dry_run: bool, as_object: bool) -> int:
+    """Keep the memory of several machines in step, over a folder or a private git repository of yours.
+
+    Profile, rules, journal and notes in ~/.byheart are merged entry by entry; what one machine forgot is forgotten on all.
+    Transcripts, the handbook and records labelled secret stay here. TARGET is remembered, so the next time byheart sync does.
+    """
+    opened = common.opened(writes=True)
+    if target and "://" not in target and ":" not in target:
+        target = os.path.abspath(os.path.expanduser(target))
+    done = app_sync.sync(common.surroundings(), target or opened.config.text("sync.target"), dry_run=dry_run)
+    if target and not dry_run and target != opened.config.text("sync.target"):
+        config_file.put(opened, "sync.target", target)
+    if as_object:
+        common.put(done)
+        return 4 if done.problems else 0
+    would = "would be " if dry_run else ""
+    for word, paths in (("sent", done.sent), ("taken", done.taken)):
+        for path in paths:
+            common.say(f"{would}{word}: {visible(path)}")
+    if not done.sent and not done.taken:
+        common.say(f"Already in step with {visible(done.target)}")
+    for line in done.conflicts:
+        common.note(f"both versions are kept in {app_sync.CONFLICTS}: {visible(line)}")
+    for line in done.problems:
+        common.note(f"byheart: {visible(line)}")
+    return 4 if done.problems else 0
