@@ -73,7 +73,7 @@ async def session(client: Client) -> None:
     """Everything that the server offers, once."""
     tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == [
-        "recall_memory", "remember_this", "forget_memory", "confirm_memory", "review_candidates", "query_experiences", "session_search", "how", "fix",
+        "recall_memory", "remember_this", "forget_memory", "confirm_memory", "manage_memory", "review_candidates", "query_experiences", "session_search", "how", "fix",
         "blame", "memory_folder",
     ]  # fmt: skip
     assert all(tool.description and tool.annotations and tool.input_schema["type"] == "object" for tool in tools)

@@ -179,7 +179,7 @@ def _called(params: Message, doing: Doing) -> Message:
         text, failed = doing.call(tool["name"], given), False
     except errors.NothingFound as fault:
         # Not to find what was to be changed is a failure; not to find what was looked for is an answer.
-        text, failed = _spoken(fault), not tool["annotations"]["readOnlyHint"]
+        text, failed = _spoken(fault), not tool["annotations"].get("readOnlyHint")
     except errors.ByheartError as fault:
         text, failed = _spoken(fault), True
     return {"content": [{"type": "text", "text": text}], "isError": failed}

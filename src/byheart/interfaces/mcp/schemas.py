@@ -39,11 +39,13 @@ def _tool(
             "required": required,
             "additionalProperties": False,
         },
+        # What differs from what a client takes for granted: a tool that only reads destroys nothing.
         "annotations": {
-            "title": title,
-            "readOnlyHint": reads,
-            "destructiveHint": destroys,
-            "idempotentHint": name != "memory_folder",
+            **(
+                {"readOnlyHint": True}
+                if reads
+                else {"destructiveHint": destroys, "idempotentHint": name != "memory_folder"}
+            ),
             "openWorldHint": False,
         },
     }
@@ -106,6 +108,22 @@ TOOLS: list[dict[str, Any]] = [
         "The user confirmed a memory that was waiting or uncertain.",
         {"memory": _text("Id, key or exact text.")},
         ["memory"],
+        reads=False,
+    ),
+    _tool(
+        "manage_memory",
+        "Manage memory",
+        "When the user asks: show memory or read a memory:// address; switch memory on or off here; announce saves or be quiet; list uncertain items "
+        "(inbox), accept one or reject it.",
+        {
+            "action": {
+                "type": "string",
+                "enum": ["show", "on", "off", "announce", "quiet", "inbox", "accept", "reject"],
+            },
+            "item": _text("A memory:// address, or an item's id."),
+            "text": _text("Accept in these words."),
+        },
+        ["action"],
         reads=False,
     ),
     _tool(
