@@ -67,19 +67,22 @@ def _asked(every: Sessions, project: str) -> Iterator[preparing.Asked]:
 
 def refresh(around: Surroundings, learning: Learning, every: Sessions) -> None:
     """Prepare every project that has a card, with the words by which calls are let pass that nothing is known of."""
-    from byheart.app.open import open_memory
+    from byheart.app.open import open_memory, redacted
     from byheart.domain.values import replace
 
-    done: set[str] = set()
+    done: dict[str, bool] = {}
     for folder, project in cards.folders(around.home):
         if project in done or not os.path.isdir(folder):
             continue
         try:
-            prepare(open_memory(replace(around, folder=folder, flags=())), learning, every)
-            done.add(project)
+            opened = open_memory(replace(around, folder=folder, flags=()))
+            done[project] = prepare(opened, learning, every)
         except ByheartError:
             # One project's trouble is not another's.
             continue
+    if any(done.values()):
+        known = {project: preparing.extracts_of(learning.written(project)) for project in done}
+        moments.write(around.home, moments.EVERYWHERE, {}, preparing.common_errors(known, redacted))
 
 
 def told(home: str, client: str, session: str) -> list[dict[str, Any]]:

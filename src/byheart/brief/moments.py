@@ -13,7 +13,7 @@ from byheart.brief.build import files_in
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import one_line, short_id
 from byheart.handbook.raw import parsed_raw
-from byheart.learning.earning import in_order, ways_over
+from byheart.learning.earning import WayOver, in_order, ways_over
 from byheart.sessions.facts.commands import acts_of, program_of
 from byheart.text.client_text import defused
 from byheart.text.similarity import STOP_WORDS
@@ -35,6 +35,8 @@ _MANY_WORDS = 60
 _ABOUT = re.compile(r"^(?:decided by the user: |the user corrected|when .{1,160}, the user )")
 # Remarks that were followed by the same failure as often as this, and oftener than they helped, are made no more.
 _MISSES = 2
+# So many projects make an error everybody's.
+_SEVERAL = 2
 
 
 def entries(
@@ -79,6 +81,26 @@ def entries(
         found[key] = {"lines": told}
     for name, places in _places(paths).items():
         found[remarks.NAME + name] = {"paths": places}
+    return found
+
+
+def common_errors(every: Mapping[str, Sequence[tuple[Written, Extract]]], clean: Callable[[str], str]) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """What is found by error in whatever project: what got over one that several of them met, without anything of any of them."""
+    known: dict[str, list[WayOver]] = {}
+    for extracts in every.values():
+        once = {way.trouble.signature: way for way in reversed(ways_over(extracts))}
+        for signature, way in once.items():
+            # A path is of its project.
+            if "/" not in way.advice and "\\" not in way.advice:
+                known.setdefault(signature, []).append(way)
+    found: dict[str, dict[str, Any]] = {}
+    for signature, ways in known.items():
+        if len(ways) >= _SEVERAL:
+            best = max(ways, key=lambda way: way.trouble.sessions)
+            times = f"{len(ways)} of your projects"
+            text = defused(clean(f"this error came up in {times}; what helped: {best.advice}"), LONGEST)
+            sessions = sum(way.trouble.sessions for way in ways)
+            found[remarks.ERROR + signature] = {"text": text, "why": f"met in {times}", "sessions": sessions}
     return found
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = 2
+# In the place of a project: what holds in all of them.
+EVERYWHERE = "everywhere"
 _LARGEST, _MOST, _HEADER = 60_000_000, 40_000, 2_000_000
 _FOLDER, _LIVE_BYTES, _LIVE_LINES = "state/moments", 256_000, 300
 _OUTCOMES = "state/outcomes.ndjson"

@@ -489,3 +489,30 @@ def test_gate_lets_only_calls_through_that_something_is_known_of(world: World, t
     assert not starts("post-tool", {**shell("make"), "tool_response": {"stdout": "all is well"}})
     fake.unlink()
     assert not starts("pre-tool", shell("npm install")), "an environment that is gone stops no call"
+
+
+def test_error_that_several_projects_got_over_is_told_in_a_third_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    missing = "zsh: command not found: python"
+    folders = [tmp_path / name for name in ("bakery", "mill")]
+    for folder in folders:
+        folder.mkdir()
+        for day in ("04", "05"):
+            world.session(
+                ("user", "Run the report."),
+                *tried("python report.py", missing, "python3 report.py"),
+                began=f"2026-05-{day}T10:00:00",
+                cwd=str(folder),
+            )
+    world.session(("user", "Hello."), ("assistant", "Hello."))
+    world.bench.memory.remember(Request(text="I prefer tabs"))
+    world.learn()
+    opened = open_memory(around(world))
+    briefs.prepared(opened, Surroundings(folder=world.bench.project, environment=world.bench.environment))
+    plain = Surroundings(folder=world.bench.project, environment=world.bench.environment, clock=world.bench.clock)
+    briefs.refresh(plain, map(str, folders))
+    every = open_sessions(opened, around(world))
+    moments.refresh(around(world), open_learning(opened, around(world), every), every)
+    text = failed(world, "python tool.py", missing)
+    assert "2 of your projects" in text and "python3" in text
+    assert "bakery" not in text and "mill" not in text

@@ -162,6 +162,9 @@ def _after_failure(call: HookCall, project: str, command: str, output: str, find
     from byheart.sessions.facts.commands import core_of, only_looks
 
     remark = remarks.for_failure(find, output) if settings["failure"] else None
+    if remark is None and settings["failure"] and (common := moments.read(call.home, moments.EVERYWHERE)) is not None:
+        remark = remarks.for_failure(common.find, output)
+        common.close()
     signature = _signature(output, command)
     now = moments.live(call.home, project, [signature]) if signature and settings["failure"] else None
     if remark is None and now is not None:
