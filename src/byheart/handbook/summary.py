@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RELATED = "Related skill: "
 # Errors that were got over, several in a line.
-ALSO_MET = "Got over here before (ask `fix` how): "
+ALSO_MET = "Solved here before (`byheart fix` tells how): "
 PROFILE, PREFERENCES, TIPS, INDEX = "User Profile", "User preferences", "General Tips", "What's in Memory"
 SECTIONS = (PROFILE, PREFERENCES, TIPS, INDEX)
 OLDER = "Older Memory Topics"
