@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from byheart.agents.agent import Agent
+from byheart.agents.agent import Agent, Texts
+from byheart.agents.installing.pieces import TOOLS, InstallTarget, Recipe, base, member, server
 from byheart.agents.reading import lines, tools
 from byheart.agents.reading.folders import Machine, file_of, files_in, names_in
 from byheart.agents.reading.lines import Broken
@@ -215,12 +216,12 @@ def transcripts(machine: Machine) -> Iterator[Found]:
     for name in names_in(os.path.join(own, "sessions")):
         yield from files_in("cline", os.path.join(own, "sessions", name), ".messages.json", depth=1)
     yield from _tasks("cline", own)
-    bases = [os.path.join(machine.home, server, "data") for server in _SERVERS]
+    editors = [os.path.join(machine.home, server, "data") for server in _SERVERS]
     settings = "Library/Application Support" if sys.platform == "darwin" else ".config"
-    bases += [os.path.join(machine.variable("XDG_CONFIG_HOME", settings), editor) for editor in _EDITORS]
-    for base in bases:
+    editors += [os.path.join(machine.variable("XDG_CONFIG_HOME", settings), editor) for editor in _EDITORS]
+    for editor in editors:
         for extension, agent in _EXTENSIONS.items():
-            yield from _tasks(agent, os.path.join(base, "User", "globalStorage", extension))
+            yield from _tasks(agent, os.path.join(editor, "User", "globalStorage", extension))
 
 
 def _tasks(agent: str, folder: str) -> Iterator[Found]:
@@ -239,8 +240,20 @@ def is_document(value: Any, path: str) -> bool:
 
 
 # The folders of three extensions are listed together; a session is filed under its own.
+def recipe(target: InstallTarget, texts: Texts) -> Recipe:
+    """Cline: MCP in the settings of its command line; the extension keeps its own."""
+    del texts
+    folder = base(target, "CLINE_DIR", ".cline")
+    if target.project:
+        note = "it is connected for all projects alone: byheart install cline"
+        return Recipe(agent=NAME, pieces=(), folders=(folder,), programs=("cline",), notes=(note,))
+    place = f"{folder}/data/settings/cline_mcp_settings.json"
+    pieces = (member(place, ("mcpServers", "byheart"), server(target), TOOLS),)
+    return Recipe(agent=NAME, pieces=pieces, folders=(folder,), programs=("cline",))
+
+
 AGENTS = (
-    Agent(name=NAME, transcripts=transcripts, document=read, is_document=is_document),
+    Agent(name=NAME, transcripts=transcripts, document=read, is_document=is_document, recipe=recipe),
     Agent(name="roo", document=read),
     Agent(name="kilo-code", document=read),
 )

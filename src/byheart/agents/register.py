@@ -25,6 +25,7 @@ MODULES = (
     "specstory",
     "trajectories",
     "hermes",
+    "by_mcp",
     "generic",
 )
 

@@ -240,7 +240,7 @@ def statuses(
             if _has_server(own):
                 works.append(("server", _server(around, server)))
             how, wrong = _hook(around, name, hook)
-            works.append((f"hook for {name}", how))
+            works.append(("hook", how))
             problems += [wrong] if wrong else []
         found.append(
             AgentStatus(agent=name, is_here=_is_here(own, around), version=_version(own, around) if live else "", scopes=scopes, works=tuple(works), problems=tuple(problems))
@@ -326,7 +326,20 @@ def _hook(around: Surroundings, client: str, words: list[str] | None) -> tuple[s
             "does not run",
             f"the hook in its settings fails with exit code {code}: {shown}. Rewrite it with: byheart install {client}",
         )
-    return (f"tells {len(told):,} characters" if told else "has nothing to tell here yet"), ""
+    size = len(_brief_in(told))
+    return (f"OK (brief: {size:,} characters)" if size else "OK (nothing to tell here yet)"), ""
+
+
+def _brief_in(told: str) -> str:
+    """What of a hook's answer reaches the model."""
+    try:
+        found = json.loads(told)
+    except ValueError:
+        return told
+    inner = found.get("hookSpecificOutput", found) if isinstance(found, dict) else {}
+    return (
+        str(inner.get("additionalContext") or inner.get("additional_context") or "") if isinstance(inner, dict) else ""
+    )
 
 
 def _told(words: list[str], given: bytes, around: Surroundings) -> str:

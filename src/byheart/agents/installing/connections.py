@@ -148,7 +148,14 @@ class Connections:
         for path, known in list(entry.items()):
             before = self._text(path)
             after = self._original(path, before, known)
-            done.changes.append(FileChange(path=path, before=before, after=after, whys=["no longer byheart's"]))
+            done.changes.append(
+                FileChange(
+                    path=path,
+                    before=before,
+                    after=after,
+                    whys=["restored as it was"] if after is not None else ["created by byheart"],
+                )
+            )
             if not dry:
                 try:
                     self._taken_back(path, known, done)

@@ -193,7 +193,7 @@ def _spelled(each: Installed, *, dry_run: bool) -> dict[str, object]:
 
 
 def _manner(change: FileChange) -> str:
-    return "new" if change.before is None else "gone" if change.after is None else "changed"
+    return "new" if change.before is None else "deleted" if change.after is None else "changed"
 
 
 def _difference(change: FileChange) -> list[str]:
