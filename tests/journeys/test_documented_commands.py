@@ -39,6 +39,7 @@ def test_every_command_in_the_docs_runs(page: Path, tmp_path: Path) -> None:
     (project.parent / "old-project").mkdir()
     (project.parent / "old-project" / "memories.md").write_text("- I prefer short answers\n", encoding="utf-8")
     (home / ".codex").mkdir(exist_ok=True)
+    (home / "Sync" / "memory").mkdir(parents=True)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("BYHEART_")},
         "HOME": str(home), "BYHEART_HOME": str(home / ".byheart"), "BYHEART_RECALL_EMBEDDER": "none", "NO_COLOR": "1",

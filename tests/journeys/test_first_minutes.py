@@ -100,7 +100,8 @@ def test_learning_that_somebody_switched_off_stays_off(bench: Bench, cli: Cli) -
 def test_init_where_nothing_is(bench: Bench, cli: Cli) -> None:
     done = cli("init", PATH="/nonexistent")
     assert done.code == 0
-    assert "No coding agents found" in done.out and "byheart remember" in done.err
+    assert "No coding agents found" in done.out and "byheart init --yes" in done.err
+    assert not os.path.exists(bench.home), "nothing is made unasked"
     told: Any = json.loads(cli("init", "--json", PATH="/nonexistent").out)
     assert told["survey"]["transcripts"] == {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -193,6 +194,9 @@ def _drop_prepared(home: str) -> None:
     """Take away what was prepared for sessions, and what is kept of what they were told."""
     cards.drop(home)
     moments.drop(home)
+    # The copy of a repository that machines meet in would hold it; it is fetched again.
+    for work in glob.glob(os.path.join(glob.escape(home), "state", "sync", "*", "work.git")):
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def _configured(around: Surroundings, project: Project, trust: Trust) -> tuple[Config, str]:

