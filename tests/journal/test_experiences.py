@@ -234,7 +234,7 @@ def test_journal_records_are_found_as_other_programs_ask_for_them(tmp_path: Path
     journal.append({"id": "old", "text": "the crane in the north harbour is green"})
     for number in range(3):
         journal.append({"text": f"something else happened, number {number}", "sessionId": f"s{number}"})
-    bench.memory.remember(Request(text="I prefer the green crane over the red one"))
+    bench.memory.remember(Request(text="I prefer the green crane over the red one", to="yaml-block"))
     assert journal.recall_memory("crane harbour") == []
     journal.append({"id": "new", "text": "the crane in the south harbour is red"})
     assert [hit.record.origin.id for hit in journal.recall_memory("crane harbour") if hit.record.origin] == ["new"]

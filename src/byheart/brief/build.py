@@ -141,6 +141,12 @@ def card_of(
     wanted = [
         line for each in card["sections"] if each["name"] in ("profile", "rules", "wishes") for line in each["lines"]
     ]
+    try:
+        known = {line[1] for line in wanted}
+        wanted += [[each.text, each.address] for each in collect.watched(context) if each.address not in known]
+    except ByheartError:
+        # A broken notebook is told of as such.
+        pass
     card["triggers"] = rules_of.triggers(wanted)
     folder = context.project.folder
     card["files"] = rules_of.files_named(wanted, lambda path: os.path.lexists(os.path.join(folder, path)))

@@ -88,6 +88,15 @@ def rules(context: Context) -> BriefSection:
     return section
 
 
+def watched(context: Context) -> list[BriefLine]:
+    """The rules that calls are held against: also those that a brief has no room for."""
+    return [_told(hit, hit.record.text, "") for hit in overview.rules(context, _BOTH, _MOST_WATCHED).hits]
+
+
+# Rules that calls are held against.
+_MOST_WATCHED = 200
+
+
 def _wrong(finding: Finding) -> str:
     return (
         f"{finding.place}:{finding.line}: {finding.message}" if finding.line else f"{finding.place}: {finding.message}"

@@ -35,6 +35,13 @@ _MOST_FILES = 5
 _PLAIN_PATH = deferred(r"[\w@.+/-]{1,200}")
 _VARIABLE = deferred(r"[A-Za-z_]\w*=")
 _WRAPPERS = frozenset("sudo doas env time nohup command exec nice xargs then do else".split())
+# Programs that take options before what they are told to do.
+_MANY_ACTS = frozenset("git docker kubectl gh npm pnpm yarn helm terraform cargo".split())
+# What only shows or tries.
+_LISTS = frozenset("--dry-run --help -h --list list view show status".split())
+_SHORT = deferred(r"-[A-Za-z]+")
+# Options that have a long form, as git spells them.
+_LONG_FORMS = frozenset({("-A", "--all"), ("--all", "-A"), ("-f", "--force"), ("--force", "-f")})
 _RUN_LINES = frozenset("sh bash zsh dash ksh fish eval".split())
 _EVERYDAY = frozenset(
     "the and for that this with you not are but was have has from they will can all its one use when what how who why then than them some more also just make made does did into out our your his her their there here file files test tests run code change fix add new line name error work project function please never always again should would could".split()
@@ -148,19 +155,44 @@ def calls_in(command: str, depth: int = 0) -> Iterator[str]:
 def _goes_against(words: Sequence[str], program: str, tokens: Sequence[str]) -> bool:
     """Whether a call holds all that a rule names: as the program or among its first words, not within a text that it is given."""
     plain = [token for token in tokens if " " not in token][:6]
-    return all(
-        each == f"={program}" if each.startswith("=") else any(_is_word(each, token) for token in plain)
-        for each in words
-    )
+    if _LISTS.intersection(plain):
+        return False
+    place = next((at for at, token in enumerate(plain) if token.rsplit("/", 1)[-1] == program), 0)
+    # What a program is told to do: the first words behind it; a script may have it for a name.
+    behind = plain[place + 1 :]
+    if behind[:1] and behind[0].startswith("-") and program not in _MANY_ACTS:
+        # What stands behind an option may be its value.
+        behind = []
+    acts = [word for word in behind if not word.startswith("-")][
+        : 2 if behind[:1] == ["run"] or (program == "git" and "-C" in behind) else 1
+    ]
+    for at, each in enumerate(words):
+        if each.startswith("="):
+            is_there = each == f"={program}"
+        elif at == 0 and not each.startswith("-"):
+            # A file that is called so is not what is done.
+            is_there = any(_is_word(each, act) and not set(act) & set("./") for act in acts) or (
+                each.endswith("*") and program.startswith(each[:-1])
+            )
+        else:
+            is_there = any(_is_word(each, token) for token in plain)
+        if not is_there:
+            return False
+    return True
 
 
 def _is_word(wanted: str, token: str) -> bool:
+    if len(wanted) > 2 and _SHORT.fullmatch(wanted) and _SHORT.fullmatch(token):
+        # -rf and -fr are one.
+        return set(wanted) <= set(token)
     return (
         token == wanted
         or (wanted.endswith("*") and token.casefold().startswith(wanted[:-1]))
-        or (wanted == "--force*" and token == "-f")
-        # A branch may stand behind a remote or behind what is pushed there.
-        or token.endswith(("/" + wanted, ":" + wanted))
+        or (wanted == "--force*" and (token == "-f" or token.startswith("+")))
+        or (wanted, token) in _LONG_FORMS
+        # A branch may stand behind a remote or behind what is pushed there, and a sign may say that it is forced.
+        or token.lstrip("+").endswith(("/" + wanted, ":" + wanted))
+        or token == f"+{wanted}"
     )
 
 

@@ -66,6 +66,10 @@ _EDGES = re.compile(r"^[\"'`(\[]+|[\"'`)\],;:!?]+$|(?<=\w)\.$")
 _MANNERS = frozenset(
     "here again ever anymore anywhere at all in this project repo repository directly commands command scripts".split()
 )
+# What an action is done to, whatever it is.
+_OF_ANY = frozenset(
+    "anything something changes change code work branch branches commits packages package dependencies dependency deps migrations migration release releases version versions directly straight yourself".split()
+)
 _REFINES = frozenset("main master origin production prod staging --force --no-verify --amend --hard".split())
 
 
@@ -93,16 +97,38 @@ def _call_words(what: str) -> list[str]:
     if code := _CODE.search(what):
         first, *others = code[1].split()[:3]
         return [f"={first}", *others]
+    what = re.sub(r"\b(?:without|unless|until)\b.*$", "", what, flags=re.IGNORECASE)
     bare = (
         _STOP.sub("", what) if not re.search(r"\bto (?:main|master|production|prod|staging|origin)\b", what) else what
     )
-    words = [word.strip(".,!?\"'").casefold() for word in bare.split()]
+    # Options are told apart by their case.
+    words = [word if word.startswith("-") else word.strip(",!?\"'").rstrip(".").casefold() for word in bare.split()]
     if words[:1] == ["force"] and words[1:2] and words[1].startswith("push"):
         words = ["push", "--force", *words[2:]]
     first = next((word for word in words[:3] if word in CALLED or word in _ACTIONS or word in _UTILITIES), "")
     if not first or words.index(first) > 1:
         return []
     behind = words[words.index(first) + 1 :][:4]
+    if first in _ACTIONS:
+        # An action done to one thing is no rule about all of them: "never commit .env files".
+        others = [
+            word
+            for word in behind
+            if word not in _REFINES
+            and word not in _ACTIONS
+            and not word.startswith("-")
+            and word not in STOP_WORDS
+            and word not in _MANNERS
+            and word not in _OF_ANY
+            and word not in CALLED
+            and word not in ("with", "by")
+        ]
+        if others:
+            return []
+        # "install with pip": the program that does it is what counts.
+        with_ = [f"={word}" for word in behind if word in CALLED]
+        if with_:
+            return [*with_[:1], _ACTIONS[first]]
     told = [_ACTIONS.get(first) or f"={first}"]
     told += [
         _ACTIONS.get(word, "--force*" if word == "--force" else word)
@@ -144,7 +170,9 @@ def words_of(card: Mapping[str, Any]) -> set[str]:
     found: set[str] = set()
     for words, _, _ in card["triggers"]:
         # The last word says most, if it can be looked for by itself.
-        last = next((word for word in reversed(words) if len(word.lstrip("=-")) > 1 and word != "--force*"), "")
+        told = [word for word in words if len(word.lstrip("=-")) > 1 and word != "--force*"]
+        # Options are spelled in more ways than one.
+        last = next((word for word in reversed(told) if not word.startswith("-")), told[-1] if told else "")
         found |= set(_SPELLED.get(last, (last.lstrip("=-").rstrip("*"),)))
     for paths, _, _ in card["files"]:
         for path in paths:

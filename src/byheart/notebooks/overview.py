@@ -185,8 +185,8 @@ def _commanding(context: Context, text: str) -> list[Finding]:
     return [each for each in context.scanner.findings(text) if each.severity not in ("command", "weak")]
 
 
-def rules(context: Context, scopes: Sequence[Scope]) -> Listing:
-    """The three to seven rules of these scopes that matter most; overruled ones are not among them."""
+def rules(context: Context, scopes: Sequence[Scope], most: int = 0) -> Listing:
+    """The three to seven rules of these scopes that matter most, or as many as are wanted; overruled ones are not among them."""
     if not is_enabled(context, context.roots[Scope.LOCAL]):
         return Listing(hits=(), problems=(Finding(rule="disabled", message="memory is off", severity="note"),))
     on = [scope for scope in scopes if is_enabled(context, context.roots[scope])]
@@ -198,7 +198,7 @@ def rules(context: Context, scopes: Sequence[Scope]) -> Listing:
             kind, weight, line = ranking.rule_order(placed)
             ranked.append(((kind, weight, order, line), by_line[placed.line]))
     ranked.sort(key=lambda pair: pair[0])
-    most = max(LEAST_RULES, min(MOST_RULES, context.limits.rules_shown))
+    most = most or max(LEAST_RULES, min(MOST_RULES, context.limits.rules_shown))
     waiting = [hit for _, hit in ranked if not hit.record.needs_confirmation]
     chosen, unfit = _fit(context, waiting[:most])
     if unfit:

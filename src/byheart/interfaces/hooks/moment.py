@@ -31,6 +31,10 @@ _FAILED = deferred(
 _TASK_TOKENS = 400
 # What a model is told where its agent cannot ask by itself.
 _ASK = "Ask the user before you go on."
+# What nobody is told to run because another session did: what fetches and runs, deletes, sends, or is a remark.
+_RISKY = deferred(
+    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\brm\s+-|\bgit\s+(?:push|reset|clean|commit|checkout)\b|\bsudo\b|#|\bcurl\b|\bwget\b|\beval\b|\bdd\b|>\s*/"
+)
 # So many words make an error that is another's by no chance.
 _LETTERS, _SAYS_SOMETHING = deferred(r"[^\W\d_]{3,}"), 3
 _WISHES = ("profile", "rules", "wishes")
@@ -230,7 +234,7 @@ def _got_over(call: HookCall, project: str, command: str, output: str) -> None:
         step = steps[-1] if steps else each["command"]
         worked = counterpart(step, command)
         shown = remarks.signatures(output) if shown is None else shown
-        if acts_of(worked) == acts_of(step) and each["signature"] not in shown:
+        if acts_of(worked) == acts_of(step) and each["signature"] not in shown and not _RISKY.search(worked):
             moments.note_live(call.home, project, {"signature": each["signature"], "worked": _short(worked), "ran": each["ran"], "seconds": time.time(), "cite": f"{call.client}:{call.session[:8]}"})  # fmt: skip
             if each["key"]:
                 moments.note_outcome(
@@ -238,7 +242,7 @@ def _got_over(call: HookCall, project: str, command: str, output: str) -> None:
                     {"key": each["key"], "helped": True, "project": project, "session": call.session, "at": _now()},
                 )
             continue
-        if not only_looks(command):
+        if not only_looks(command) and not _RISKY.search(command):
             each["ran"] = _short(command)
         each["calls"] += 1
         if each["calls"] < _PATIENCE:
