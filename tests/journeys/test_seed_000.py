@@ -530,7 +530,7 @@ def test_memory_lies_in_the_repository_after_init_in_repo_and_takes_along_what_w
 ) -> None:
     bench.remember("concise", key="writing.tone")
     bench.remember("Never guess.")
-    assert cli("init", "--in-repo").code == 0
+    assert cli("init", "--in-repo", "--yes", "--no-learn").code == 0
     assert bench.path(PROFILE) == os.path.join(bench.project, "memories.md")
     assert {hit.record.text for hit in bench.memory.list().hits} == {"concise", "Never guess."}
     listing = json.loads(cli("list", "--json").out)

@@ -37,7 +37,7 @@ def test_undo_of_an_add_that_tagged_a_rival_takes_back_both(bench: Bench) -> Non
 
 def test_undo_after_a_move_into_the_repository_is_refused(bench: Bench, cli: Cli) -> None:
     receipt = bench.memory.switch("enabled", on=False)
-    cli("init", "--in-repo")
+    cli("init", "--in-repo", "--yes", "--no-learn")
     with pytest.raises(Conflict, match="not the notebook in use here"):
         bench.memory.undo(receipt.id)
     assert not list(Path(bench.home).rglob("memories.md"))
@@ -88,7 +88,7 @@ def test_person_who_saves_right_after_an_append_does_not_confuse_undo(bench: Ben
 def test_write_that_waited_for_a_move_into_the_repository_is_refused_and_not_hidden(bench: Bench, cli: Cli) -> None:
     bench.remember("x", key="a.b")
     before = bench.memory
-    cli("init", "--in-repo")
+    cli("init", "--in-repo", "--yes", "--no-learn")
     for text in ("never guess", "I prefer tabs"):
         with pytest.raises(Conflict, match="moved to"):
             before.remember(Request(text=text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import shutil
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from byheart.learning import budget as learning_budget
     from byheart.notebooks.formats import profile_yaml, rules_ndjson
     from byheart.storage import models as storage_models
+    from byheart.storage import sync_store
     from byheart.storage.embedders import registry
     from byheart.storage.index import records
 else:
@@ -51,6 +51,7 @@ else:
     registry = module("byheart.storage.embedders.registry")
     records = module("byheart.storage.index.records")
     storage_models = module("byheart.storage.models")
+    sync_store = module("byheart.storage.sync_store")
 
 PROFILE_FILE, RULES_FILE, JOURNAL_FILE = "memories.md", "memories.ndjson", "MEMORY.md"
 REPO_RULES = "docs/memory/memories.ndjson"
@@ -194,9 +195,7 @@ def _drop_prepared(home: str) -> None:
     """Take away what was prepared for sessions, and what is kept of what they were told."""
     cards.drop(home)
     moments.drop(home)
-    # The copy of a repository that machines meet in would hold it; it is fetched again.
-    for work in glob.glob(os.path.join(glob.escape(home), "state", "sync", "*", "work.git")):
-        shutil.rmtree(work, ignore_errors=True)
+    sync_store.drop_copies(home)
 
 
 def _configured(around: Surroundings, project: Project, trust: Trust) -> tuple[Config, str]:
@@ -451,13 +450,11 @@ def _global(around: Surroundings, config: Config, home: str) -> Root:
     shared = around.expanded(SHARED_RULES)
     if os.path.lexists(shared):
         documents[RULES] = _split(shared)
-    chosen = ((PROFILE, "paths.global_profile"), (RULES, "paths.global_rules"), (JOURNAL, "paths.global_journal"))
-    for name, key in chosen:
+    keys = ("paths.global_profile", "paths.global_rules", "paths.global_journal")
+    for name, key in zip((PROFILE, RULES, JOURNAL), keys, strict=True):
         if config.text(key):
             documents[name] = _chosen(around, config.text(key), home)
-    own = _chosen_by_person(
-        config, home, documents, ("paths.global_profile", "paths.global_rules", "paths.global_journal")
-    )
+    own = _chosen_by_person(config, home, documents, keys)
     return Root(scope=Scope.GLOBAL, folder=Place(home, "global"), documents=documents, chosen=own)
 
 
@@ -483,8 +480,7 @@ def redacted(text: str) -> str:
 
 def place_of(path: str, folder: str) -> Place:
     """A file that a person named on the command line."""
-    full = os.path.join(folder, os.path.expanduser(path))
-    return _split(full)
+    return _split(os.path.join(folder, os.path.expanduser(path)))
 
 
 def _salt(files: Files, home: str) -> Callable[[], bytes]:

@@ -138,15 +138,7 @@ def card_of(
     told = _Said(parts, kept, saved)
     made = {section.name: told.served(section) for section in sections}
     card["sections"] = [{**kept, **made}[name] for name in _ORDER if name in {**kept, **made}]
-    wanted = [
-        line for each in card["sections"] if each["name"] in ("profile", "rules", "wishes") for line in each["lines"]
-    ]
-    try:
-        known = {line[1] for line in wanted}
-        wanted += [[each.text, each.address] for each in collect.watched(context) if each.address not in known]
-    except ByheartError:
-        # A broken notebook is told of as such.
-        pass
+    wanted = _wanted(context, card["sections"])
     card["triggers"] = rules_of.triggers(wanted)
     folder = context.project.folder
     card["files"] = rules_of.files_named(wanted, lambda path: os.path.lexists(os.path.join(folder, path)))
@@ -154,6 +146,17 @@ def card_of(
 
 
 words_of = rules_of.words_of
+
+
+def _wanted(context: Context, sections: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """What the user wants as [text, address, ...]: what is told, then the rules that a brief has no room for."""
+    told = [line for each in sections if each["name"] in ("profile", "rules", "wishes") for line in each["lines"]]
+    try:
+        known = {line[1] for line in told}
+        return told + [[each.text, each.address] for each in collect.watched(context) if each.address not in known]
+    except ByheartError:
+        # A broken notebook is told of as such.
+        return told
 
 
 def _standing(parts: CardParts) -> list[capture.Captured]:

@@ -19,12 +19,12 @@ _AGAINST = re.compile(
 )
 _CODE = re.compile(r"`([^`\n]{2,80})`")
 _CLAUSE = re.compile(
-    r"\b(?:never|don'?t ever|don'?t|do not|avoid|must not|mustn'?t|shouldn'?t|should not|instead of|rather than|(?<=prefer )\w+ over|, not|no)\s+(?:(?:to|ever|use|using|run|running|call|calling|do|doing|the|a|any|with)\s+)*(?P<what>[^,.;:()]{2,60})",
+    r"\b(?:never|don'?t ever|don'?t|do not|avoid|must not|mustn'?t|shouldn'?t|should not|instead of|rather than|(?<=prefer )\w+ over|, not|no)\s+(?:(?:to|ever|use|using|run|running|call|calling|do|doing|the|a|any|with)\s+)*(?P<what>(?:[^,.;:()]|\.(?=\w)){2,60})",
     re.IGNORECASE,
 )
 _OVER = re.compile(r"\bprefer \S+ (?:over|to) (?P<what>[\w.@/-]+)", re.IGNORECASE)
 _BEFORE = re.compile(
-    r"\b(?:ask|check with|confirm|tell|warn|wait for)\b[^.;]{0,30}\bbefore\s+(?:(?:running|doing|you|we|any|a|the|each|every)\s+)*(?P<what>[^,.;:()]{2,50})",
+    r"\b(?:ask|check with|confirm|tell|warn|wait for)\b[^.;]{0,30}\bbefore\s+(?:(?:running|doing|you|we|any|a|the|each|every)\s+)*(?P<what>(?:[^,.;:()]|\.(?=\w)){2,50})",
     re.IGNORECASE,
 )
 _FORBIDDEN = re.compile(

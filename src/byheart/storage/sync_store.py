@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -56,6 +57,12 @@ def opened(target: str, work: str, environment: Mapping[str, str]) -> SyncStore:
     raise BadInput(
         f"{target!r} is neither a folder nor the address of a git repository. Create the folder first, or check the address"
     )
+
+
+def drop_copies(home: str) -> None:
+    """Remove the copies of repositories that machines meet in: they would hold what was forgotten, and are fetched again."""
+    for work in glob.glob(os.path.join(glob.escape(home), "state", "sync", "*", "work.git")):
+        shutil.rmtree(work, ignore_errors=True)
 
 
 class FolderStore:
