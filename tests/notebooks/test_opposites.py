@@ -52,3 +52,47 @@ def test_check_names_preferences_and_rules_that_exclude_each_other(bench: Bench,
     assert "exclude each other" in done.out
     brief = cli("brief").out
     assert ("Use tabs" in brief) != ("prefer spaces" in brief), "one of them is told"
+
+
+def told_now(bench: Bench) -> list[str]:
+    """What a session is told of profile and rules."""
+    return [hit.record.text for hit in (*bench.memory.profile().bullets, *bench.memory.rules().hits)]
+
+
+@pytest.mark.parametrize("notebook", ["yaml-block", "triples"])
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("commits are squashed", "commits are not squashed"),
+        ("deploy on Fridays", "do not deploy on Fridays"),
+        ("indent with 2 spaces", "indent with 4 spaces"),
+        ("use jest for unit tests", "stop using jest"),
+        ("answer in German", "reply in English"),
+        ("antworte auf Deutsch", "antworte auf Englisch"),
+        ("call me Ana", "call me Bea"),
+        ("write tests first", "write tests last"),
+        ("commit with a body", "commit without a body"),
+    ],
+)
+def test_what_opposes_is_the_same_in_every_notebook(bench: Bench, notebook: str, older: str, newer: str) -> None:
+    bench.remember(older, to=notebook)
+    bench.remember(newer, to=notebook)
+    told = told_now(bench)
+    assert len(told) == 1 and told[0].casefold().rstrip(".") == newer.casefold()
+
+
+@pytest.mark.parametrize("notebook", ["yaml-block", "triples"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("use docker for the database", "don't use docker on CI"),
+        ("use tabs in Makefiles", "use spaces in Python"),
+        ("use 2 spaces in YAML", "use 4 spaces in Python"),
+        ("always run lint before commit", "never commit without running lint"),
+        ("write tests in pytest", "write docs in German"),
+    ],
+)
+def test_what_goes_together_is_kept_in_every_notebook(bench: Bench, notebook: str, one: str, other: str) -> None:
+    bench.remember(one, to=notebook)
+    bench.remember(other, to=notebook)
+    assert len(told_now(bench)) == 2

@@ -50,12 +50,6 @@ def contradictions(placed: Sequence[Placed]) -> list[Trouble]:
     return _pairs(dict(_claims(each)) for each in placed)
 
 
-def opposing(texts: Sequence[str]) -> list[tuple[int, int]]:
-    """Which of these texts, in the order they were said, oppose each other: the earlier one's place and the later one's."""
-    told = (dict.fromkeys(claims(text, lasting=True), text) for text in texts)
-    return [(each.other, each.at) for each in _pairs(told) if each.other is not None]
-
-
 def _pairs(every: Iterable[dict[Claim, str]]) -> list[Trouble]:
     exact: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
     wider: dict[tuple[str, frozenset[str]], tuple[int, str]] = {}
@@ -70,8 +64,8 @@ def _pairs(every: Iterable[dict[Claim, str]]) -> list[Trouble]:
                     )
         for claim in fresh:
             for subject in neighbours(claim):
-                own_journal = exact if subject == claim.subject else wider
-                own_journal[claim.respect, subject] = (at, claim.value)
+                known = exact if subject == claim.subject else wider
+                known[claim.respect, subject] = (at, claim.value)
     return list(found.values())
 
 

@@ -126,8 +126,11 @@ _BELONGS = deferred(
 )
 _CALLED = deferred(r"^(?:call|address) (?:me|the user|them|him|her)(?: as)? (.{1,30})$")
 _TURNED = re.compile(rf"^(.{{1,40}}?)\s+(?:is|are)\s+(?:our|the|my)\s+((?:[\w-]+ ){{0,4}}(?:{_NOUNS}))$")
-_LANGUAGES = "english|german|french|spanish|italian|portuguese|dutch|polish|russian|chinese|japanese|korean|turkish|hindi|arabic|swedish"
-_SPOKEN = re.compile(rf"^(.{{3,60}}?)\s+in\s+({_LANGUAGES})$")
+_LANGUAGES = (
+    r"english|german|french|spanish|italian|portuguese|dutch|polish|russian|chinese|japanese|korean|turkish|hindi|arabic|swedish"
+    r"|deutsch|englisch|französisch|spanisch|allemand|anglais|français|espagnol|alemán|inglés|francés|español|inglês|francês|alemão|português|espanhol"
+)
+_SPOKEN = re.compile(rf"^(.{{3,60}}?)\s+(?:in|auf|en|em)\s+({_LANGUAGES})$")
 _DAY_NAMES = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
 _UNIT = r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|kb|mb|gb|percent|characters?|lines?"
 _COUNT = r"one|two|three|four|five|six|seven|eight|nine|ten|twelve|twice|once"
@@ -149,6 +152,8 @@ _ONE_OF_MANY = re.compile(
     rf"(?<![\w-])(?!(?:{_NOUNS}|to|of|at|by|is|are|be|in|on|for|with|use|uses|used|least|most|max|maximum|min|minimum|every|per|than|after|before|within|exactly|only|about|up|set|keep|retry"
     rf"|allow|take|takes|wait|indent|run|runs|and|or|not|never|always|stay|stays|cost|costs|equals?|times?)\s)[a-z]{{3,}} \d+(?![\w:%-]|\.\d)(?! (?:{_UNIT})\b)"
 )
+# Words for one thing.
+_SAME = {stem(word): stem("answer") for word in "reply replies respond responds response responses answers".split()}
 # Prepositions that answer the same question.
 _SIDES = {"to": "in", "under": "in", "via": "through", "by": "with", "using": "with"}
 # Verbs that only carry a time or an amount.
@@ -344,7 +349,8 @@ def _words(text: str, *, keep: bool = False) -> frozenset[str]:
         word = found.strip("'").removesuffix("'s")
         word = _NUMBERS.get(word, word)
         short = stem(word)
-        every.append(short.removesuffix("ment") if len(short) > 8 else short)
+        short = short.removesuffix("ment") if len(short) > 8 else short
+        every.append(_SAME.get(short, short))
     telling = frozenset(word for word in every if word not in _BLAND)
     return telling or (frozenset(every) if keep else telling)
 
@@ -362,9 +368,13 @@ def _folded(words: frozenset[str]) -> tuple[frozenset[str], int]:
     return frozenset(_OPPOSITES.get(word, word) for word in words), flips
 
 
-def names_one_of_many(text: str) -> bool:
-    """Whether a number in a text names one of many things rather than an amount: "cluster 1"."""
-    return bool(_ONE_OF_MANY.search(text.casefold()))
+def differ(first: Claim, second: Claim) -> bool:
+    """Whether two claims say different things of one subject, or of one and another that is a word more general."""
+    if first.respect != second.respect or first.value == second.value:
+        return False
+    if first.subject == second.subject:
+        return True
+    return second.subject in neighbours(first) or first.subject in neighbours(second)
 
 
 def neighbours(claim: Claim) -> Iterable[frozenset[str]]:

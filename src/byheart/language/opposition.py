@@ -1,8 +1,9 @@
-"""When two rules oppose each other, and which of them stands."""
+"""When two things that somebody wants oppose each other, and which of them stands: by their words, and for rules by their triples."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.language import claims
-
-    Question = tuple[int, frozenset[str]]
 else:
     claims = module("byheart.language.claims")
 
@@ -58,15 +57,14 @@ class Overruled:
 def rivals(placed: Sequence[Placed], incoming: Record) -> list[tuple[Placed, str]]:
     """The entries that a new one opposes, each with how: 'clear' or 'unclear'."""
     assert incoming.triple is not None
-    # Entries that do not share a subject cannot oppose each other, and nearly none does.
-    names, made = about(incoming), choice(incoming.text)
+    # Triples that do not share a subject cannot oppose each other, and nearly none does.
+    names = about(incoming)
     found = []
     for each in placed:
         if each.record.triple is None:
             continue
         how = opposes(each.record.triple, incoming.triple) if names & about(each.record) else None
-        if how is None and made and (other := choice(each.record.text)):
-            how = "clear" if other[0] == made[0] and other[1] != made[1] else None
+        how = how or ("clear" if exclude(each.record.text, incoming.text) else None)
         if how is not None:
             found.append((each, how))
     return found
@@ -108,8 +106,11 @@ def standing(placed: Sequence[Placed]) -> Overruled:
     for index, each in enumerate(placed):
         if each.record.triple is not None:
             book.add(index, each.record.triple, strict=each.record.kind is Kind.CONSTRAINT)
-            if (made := choice(each.record.text)) is not None:
-                book.choose(index, *made)
+    known = [index for index, each in enumerate(placed) if each.record.triple is not None]
+    for older, newer in opposing([placed[index].record.text for index in known]):
+        first, second = placed[known[older]].record, placed[known[newer]].record
+        if not (about(first) & about(second) and opposes(first.triple, second.triple)):  # type: ignore[arg-type]
+            book.meet(known[older], known[newer], "clear")
     return book.closed()
 
 
@@ -125,7 +126,6 @@ class _Book:
         self._signed: dict[tuple[str, str, int], dict[str, list[int]]] = {}
         self._same: dict[tuple[str, str], list[tuple[int, str]]] = {}
         self._over: dict[tuple[str, str], list[int]] = {}
-        self._chosen: dict[Question, list[tuple[int, str]]] = {}
 
     def add(self, index: int, triple: Triple, *, strict: bool) -> None:
         """Take in the next entry."""
@@ -134,24 +134,21 @@ class _Book:
             self._strict.add(index)
         if predicate == "prefer_over":
             for rival in self._over.get((thing, subject), ()):
-                self._meet(rival, index, "clear")
+                self.meet(rival, index, "clear")
             self._over.setdefault((subject, thing), []).append(index)
         sign, base = _polarity(predicate)
         for other, rivals in self._signed.get((subject, base, -sign), {}).items():
             is_clear = other == thing or thing in _ANY or other in _ANY
             if is_clear or len(self._undecided) < _MOST_UNDECIDED:
                 for rival in rivals:
-                    self._meet(rival, index, "clear" if is_clear else "unclear")
+                    self.meet(rival, index, "clear" if is_clear else "unclear")
         self._signed.setdefault((subject, base, sign), {}).setdefault(thing, []).append(index)
         plural = predicate in _PLURAL or predicate.startswith("always_") or predicate == "prefer_over"
         if sign > 0 and not plural and thing not in _ANY:
             self._same.setdefault((subject, predicate), []).append((index, thing))
 
-    def choose(self, index: int, question: Question, answer: str) -> None:
-        """Take in that an entry makes a choice, of which only one can hold."""
-        self._chosen.setdefault(question, []).append((index, answer))
-
-    def _meet(self, older: int, newer: int, how: str) -> None:
+    def meet(self, older: int, newer: int, how: str) -> None:
+        """Take in that the newer of two entries opposes the older one."""
         strict, strict_too = older in self._strict, newer in self._strict
         if how != "clear" or (strict and strict_too):
             if len(self._undecided) < _MOST_UNDECIDED:
@@ -163,7 +160,7 @@ class _Book:
 
     def closed(self) -> Overruled:
         """What all of it comes to."""
-        for entries in (*self._same.values(), *self._chosen.values()):
+        for entries in self._same.values():
             self._settle(entries)
         overruled = {**self._by_earlier, **self._by_later}
         return Overruled(overruled, tuple(sorted(self._undecided, key=lambda pair: (pair[1], pair[0]))))
@@ -272,48 +269,98 @@ _OVER = re.compile(
 )
 _NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
 _DENIED = frozenset(content_words("not never no don't avoid without stop hate dislike like"))
-_SIZE = re.compile(r"\b(?:\d+|one|two|three|four|five|six|eight|ten)\b", re.IGNORECASE)
 # Words that only say how it is meant.
 _PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme"))  # fmt: skip
 
 
+_THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
+_FOR = re.compile(
+    rf"\b(?:us(?:e|es|ing)|prefer|switch(?:ed)? to|mov(?:e|ed) to|go with|stick (?:to|with)|rely on)\s+{_THING}",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    rf"\b(?:not|never|no longer|don'?t|do not|stop|avoid|instead of|rather than|over)\s+(?:us(?:e|ing)\s+|with\s+)?{_THING}",
+    re.IGNORECASE,
+)
+_NOTHING = frozenset(
+    "a an the it this that them to be do use using ever any all have in on for with and or more".split()
+)
+# Texts that share a word are compared with so many before them.
+_NEAR = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """What a text says that another can oppose: claims, a choice of one out of many, and things by name that it is for and against,
+    with the words around them."""
+
+    claims: tuple[claims.Claim, ...]
+    choice: tuple[tuple[int, frozenset[str]], str] | None
+    wanted: frozenset[str]
+    unwanted: frozenset[str]
+    around: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def position(text: str) -> Position:
+    """What a text says that another can oppose."""
+    wanted = {each.casefold().rstrip(".") for each in _FOR.findall(text)} - _NOTHING
+    unwanted = {each.casefold().rstrip(".") for each in _AGAINST.findall(text)} - _NOTHING
+    named = frozenset(content_words(" ".join(wanted | unwanted)))
+    return Position(
+        claims=tuple(dict.fromkeys(claims.claims(text, lasting=True))),
+        choice=choice(text),
+        wanted=frozenset(wanted - unwanted),
+        unwanted=frozenset(unwanted),
+        around=frozenset(content_words(text)) - named - _PLAIN - _DENIED,
+    )
+
+
 def exclude(first: str, second: str) -> bool:
-    """Whether two preferences are two answers to one question."""
-    one, two = _chosen(first), _chosen(second)
-    if bool(_NEGATED.search(_OVER.sub("", first))) != bool(_NEGATED.search(_OVER.sub("", second))):
-        # The same thing, wanted and not wanted.
-        return one - _PLAIN - _DENIED == two - _PLAIN - _DENIED != frozenset()
-    if _sizes(first) != _sizes(second) and _sizes(first) and _sizes(second) and not claims.names_one_of_many(first):
-        return _SIZE.sub("", " ".join(sorted(one - _PLAIN))) == _SIZE.sub("", " ".join(sorted(two - _PLAIN)))
-    for choice in _CHOICES:
-        mine = [part for part in choice if part <= one]
-        theirs = [part for part in choice if part <= two]
-        if len(mine) == len(theirs) == 1 and mine != theirs:
-            # About the same thing: tabs in Python and spaces in YAML go together.
-            return one - mine[0] - _PLAIN == two - theirs[0] - _PLAIN
-    return _names_other(first, two) or _names_other(second, one)
+    """Whether two things that somebody wants cannot both hold."""
+    return _opposed(position(first), position(second))
+
+
+def opposing(texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Which of these texts, in the order they were said, oppose each other: the earlier one's place and the later one's."""
+    near: dict[object, list[int]] = {}
+    found: dict[tuple[int, int], None] = {}
+    positions = [position(text) for text in texts]
+    for at, mine in enumerate(positions):
+        keys = _keys(mine)
+        for other in sorted({other for key in keys for other in near.get(key, ())}):
+            if _opposed(positions[other], mine):
+                found[other, at] = None
+        for key in keys:
+            near.setdefault(key, []).append(at)
+            del near[key][:-_NEAR]
+    return list(found)
+
+
+def _keys(mine: Position) -> set[object]:
+    """What two texts have in common where they oppose each other."""
+    found: set[object] = {(each.respect, subject) for each in mine.claims for subject in claims.neighbours(each)}
+    found |= mine.wanted | mine.unwanted
+    return found | ({mine.choice[0]} if mine.choice else set())
+
+
+def _opposed(mine: Position, yours: Position) -> bool:
+    if any(claims.differ(one, other) for one in mine.claims for other in yours.claims):
+        return True
+    if mine.choice and yours.choice and mine.choice[0] == yours.choice[0] and mine.choice[1] != yours.choice[1]:
+        return True
+    # Wanted for one thing and unwanted for another go together.
+    is_same = mine.around <= yours.around or yours.around <= mine.around
+    return is_same and bool(mine.wanted & yours.unwanted or mine.unwanted & yours.wanted)
 
 
 def choice(text: str) -> tuple[tuple[int, frozenset[str]], str] | None:
     """The question that a text answers and its answer, where it makes one of the choices; None where it makes none, or says no."""
     if _NEGATED.search(_OVER.sub("", text)):
         return None
-    chosen = _chosen(text)
+    chosen = frozenset(content_words(_OVER.sub("", text)))
     for number, every in enumerate(_CHOICES):
         mine = [part for part in every if part <= chosen]
         if len(mine) == 1:
             return (number, chosen - mine[0] - _PLAIN), " ".join(sorted(mine[0]))
     return None
-
-
-def _sizes(text: str) -> frozenset[str]:
-    return frozenset(each.casefold() for each in _SIZE.findall(text))
-
-
-def _chosen(text: str) -> frozenset[str]:
-    return frozenset(content_words(_OVER.sub("", text)))
-
-
-def _names_other(text: str, other: frozenset[str]) -> bool:
-    found = _OVER.search(text)
-    return bool(found) and frozenset(content_words(found["other"])) == other - _PLAIN if found else False

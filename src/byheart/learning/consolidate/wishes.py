@@ -3,32 +3,19 @@ for more."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import one_line, signal_of
-from byheart.journal.integrity import opposing
 from byheart.language.faithful import denies
+from byheart.language.opposition import opposing, position
 from byheart.text.similarity import content_words, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-_THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
-_FOR = re.compile(
-    rf"\b(?:us(?:e|es|ing)|prefer|switch(?:ed)? to|mov(?:e|ed) to|go with|stick (?:to|with)|rely on)\s+{_THING}",
-    re.IGNORECASE,
-)
-_AGAINST = re.compile(
-    rf"\b(?:not|never|no longer|don'?t|do not|stop|avoid|instead of|rather than|over)\s+(?:us(?:e|ing)\s+|with\s+)?{_THING}",
-    re.IGNORECASE,
-)
-_NOTHING = frozenset(
-    "a an the it this that them to be do use using ever any all have in on for with and or more".split()
-)
 # Words that only say how it is meant, or in which of two ways a thing is called.
 _MANNER = frozenset(
     content_words(
@@ -143,33 +130,21 @@ class _Told:
 
 @lru_cache(maxsize=8192)
 def _told(text: str) -> _Told:
-    wanted = {each.casefold().rstrip(".") for each in _FOR.findall(text)} - _NOTHING
-    unwanted = {each.casefold().rstrip(".") for each in _AGAINST.findall(text)} - _NOTHING
+    named = position(text)
     return _Told(
         plain=normalised(text),
-        wanted=frozenset(wanted - unwanted),
-        unwanted=frozenset(unwanted),
+        wanted=named.wanted,
+        unwanted=named.unwanted,
         words=frozenset(content_words(text)),
         denies=denies(text),
     )
-
-
-def _opposed(earlier: str, later: str) -> bool:
-    """Whether the later sentence is against what the earlier one is for, or the other way round."""
-    first, second = _told(earlier), _told(later)
-    return bool(first.wanted & second.unwanted or first.unwanted & second.wanted)
 
 
 def _settled(wishes: Sequence[Wish]) -> list[Wish]:
     """Wishes without those that a later one took back; the later one says so."""
     ordered = sorted(wishes, key=lambda wish: wish.newest)
     gone: set[int] = set()
-    texts = [wish.default for wish in ordered]
-    pairs = set(opposing(texts))
-    pairs |= {
-        (older, newer) for newer in range(len(texts)) for older in range(newer) if _opposed(texts[older], texts[newer])
-    }
-    for older, newer in sorted(pairs):
+    for older, newer in sorted(opposing([wish.default for wish in ordered])):
         first, second = ordered[older], ordered[newer]
         if first is second or older in gone:
             continue
