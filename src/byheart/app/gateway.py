@@ -60,8 +60,8 @@ class Gateway:
 
     @property
     def opened(self) -> OpenMemory:
-        """The memory, opened anew where the settings are others."""
-        stamp = [cards.stamp(os.path.join(self._around.home, "config.toml")), cards.stamp(os.path.join(self._around.folder, ".byheart.toml"))]  # fmt: skip
+        """The memory, opened again when settings changed or something was forgotten."""
+        stamp = cards.lasting_stamps(self._around.home, self._around.folder)
         if self._opened is None or stamp != self._stamp:
             self._opened, self._stamp, self._sessions = open_memory(self._around), stamp, None
         return self._opened

@@ -73,6 +73,16 @@ def stamp(path: str) -> str:
     return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}"
 
 
+def lasting_stamps(home: str, folder: str) -> list[str]:
+    """What tells a process that lives for hours to open memory again: changed settings, and what was forgotten meanwhile."""
+    import glob
+
+    there = glob.escape(home)
+    gone = [*glob.glob(os.path.join(there, "projects", "*", ".byheart", "forgotten*")), *glob.glob(os.path.join(there, "global", ".byheart", "forgotten*"))]  # fmt: skip
+    own = [os.path.join(home, "config.toml"), os.path.join(folder, ".byheart.toml")]
+    return [f"{path} {stamp(path)}" for path in (*own, *sorted(gone))]
+
+
 def path_of(home: str, folder: str) -> str:
     """Where a folder's card lies."""
     import zlib

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from byheart.domain.errors import BadInput, ByheartError
+from byheart.domain.errors import BadInput, ByheartError, NothingFound
 from byheart.interfaces.mcp.tools import MemoryTools
 from byheart.testing import Bench
+from tests.conftest import Cli
 from tests.learning.world import World, fixed
 
 
@@ -61,3 +62,25 @@ def test_uncertain_items_are_listed_accepted_and_rejected(tmp_path: Path) -> Non
 def test_unknown_action_names_those_there_are(bench: Bench) -> None:
     with pytest.raises(BadInput, match="announce"):
         tools(bench).call("manage_memory", {"action": "explode"})
+
+
+def test_what_is_forgotten_elsewhere_does_not_come_back_through_a_server_that_runs(tmp_path: Path, cli: Cli) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend the oven. From now on never touch the zirconium folder."), *fixed())
+    world.learn()
+    given = tools(world.bench)
+    assert "zirconium" in given.call("session_search", {"query": "zirconium folder"})
+    assert cli("forget", "never touch the zirconium folder", "--yes").code == 0
+    for _ in range(2):
+        with pytest.raises(NothingFound):
+            given.call("session_search", {"query": "zirconium"})
+    assert "zirconium" not in cli("sessions", "search", "zirconium").out
+    assert b"zirconium" not in b"".join(path.read_bytes() for path in Path(world.bench.home).rglob("index.db*"))
+
+
+def test_settings_that_change_while_a_server_runs_count_at_once(bench: Bench) -> None:
+    bench.remember("I prefer pnpm")
+    given = tools(bench)
+    assert "pnpm" in given.call("recall_memory", {"query": "pnpm"})
+    Path(bench.home, "config.toml").write_text("[memory]\nenabled = false\n", encoding="utf-8")
+    assert "memory is off" in given.call("recall_memory", {"query": "pnpm"})

@@ -12,6 +12,7 @@ from byheart.domain.records import Request, Scope, Signal
 from byheart.domain.sessions import Which
 from byheart.handbook.memory import core_of
 from byheart.interfaces import transcripts
+from byheart.storage import cards
 from byheart.text.client_text import defused
 from byheart.text.deferred import module
 from byheart.workspace.context import REPOSITORYS
@@ -47,6 +48,7 @@ class MemoryTools:
         self._memory: OpenMemory | None = None
         self._every: Sessions | None = None
         self._learning: Learning | None = None
+        self._stamps: list[str] = []
 
     @property
     def _opened(self) -> OpenMemory:
@@ -69,6 +71,10 @@ class MemoryTools:
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
         """What a tool has to say, within bounds."""
+        stamps = cards.lasting_stamps(self._around.home, self._around.folder)
+        if stamps != self._stamps:
+            # A session lasts for hours, and what was forgotten in them has to be gone here as well.
+            self._memory, self._every, self._learning, self._stamps = None, None, None, stamps
         given = {key: value for key, value in arguments.items() if value is not None}
         told: Callable[..., str] = getattr(self, f"_{name}")
         return told(**given)
