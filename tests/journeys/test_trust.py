@@ -594,6 +594,26 @@ def test_line_that_comes_in_without_a_merge_in_the_log_is_the_repositorys(
     assert "from others" in cli("brief").out.partition("not from the user)")[2]
 
 
+@pytest.mark.parametrize(
+    ("how", "encoding"),
+    [("squashed", "ISO-8859-1"), ("file out of a branch, committed", "ISO-8859-1"), ("file out of a branch", "cp037")],
+)
+def test_line_that_git_spells_otherwise_on_disk_is_the_repositorys(
+    upstream: Upstream, cli: Cli, how: str, encoding: str
+) -> None:
+    assert cli("trust", "--yes").code == 0
+    (upstream.theirs / ".gitattributes").write_text(f"memories.md working-tree-encoding={encoding}\n", encoding="utf-8")
+    upstream.add(upstream.theirs, "    - {key: c.d, value: from others in a caf\u00e9}")
+    upstream.commit(upstream.theirs, "second")
+    upstream.push()
+    upstream.git(upstream.ours, "fetch", "-q")
+    upstream.git(upstream.ours, "checkout", "-q", "origin/main", "--", ".gitattributes")
+    for step in QUIET[how]:
+        upstream.git(upstream.ours, *step)
+    assert "from others" not in cli("profile").out
+    assert "from others" not in cli("brief").out.partition("not from the user)")[0]
+
+
 def test_transcript_taken_out_of_a_branch_is_the_repositorys(upstream: Upstream, cli: Cli) -> None:
     assert cli("trust", "--yes").code == 0
     name = ".specstory/history/2026-03-14_09-00Z-hello.md"

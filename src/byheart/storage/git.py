@@ -325,6 +325,8 @@ _OWN = deferred(r"commit(?: \((?:initial|amend)\))?: ")
 # While one of these is there, git is in the middle of changing files, or waits for somebody to finish a merge.
 _UNDER_WAY = ("index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply")  # fmt: skip
 _LARGEST_LOG = 64_000_000
+# Attributes by which a file on disk is another than the one in git.
+_RESPELLS = deferred(r"working-tree-encoding|\bfilter=")
 _MOST_COMMITS = 400
 
 
@@ -363,6 +365,22 @@ class Moves:
         objects = Objects(self._folder, self._common())
         contents = {objects.file(commit, path) for commit in self._others(objects)}
         return [content.decode("utf-8", "replace") for content in contents if content is not None]
+
+    def is_disguised(self, checkout: str, path: str) -> bool:
+        """Whether other people's commits have a file in a spelling that its lines cannot be compared with: git is told to write it in
+        another encoding or through a filter, or its object cannot be read."""
+        if self._folder is None:
+            return False
+        objects = Objects(self._folder, self._common())
+        others = self._others(objects)
+        if not any(objects.holds(commit, path) for commit in others):
+            return False
+        parts = path.split("/")
+        for name in ("/".join((*parts[:depth], ".gitattributes")) for depth in range(len(parts))):
+            contents = {read_plain(os.path.join(checkout, name)), *(objects.file(each, name) or b"" for each in others)}
+            if any(_RESPELLS.search(content.decode("latin-1")) for content in contents):
+                return True
+        return any(objects.holds(commit, path) and objects.file(commit, path) is None for commit in others)
 
     def introduced(self, path: str) -> set[str]:
         """The lines that other people's commits put into a file of this checkout: what none of the commits had that each was made

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
         def introduced(self, path: str) -> set[str]: ...
 
+        def is_disguised(self, checkout: str, path: str) -> bool: ...
+
         def is_tracked(self, path: str) -> bool: ...
 
         def is_nested(self, checkout: str, path: str) -> bool: ...
@@ -177,6 +179,8 @@ class Trust:
         branch, leaves no other trace."""
         if kind == FILES_OF:
             return [at for at in fresh if self._is_offered_file(texts[at])]
+        if self._moves.is_disguised(self._checkout, self._inside(str(place))):
+            return list(fresh)
         found = self._moves.offered(self._inside(str(place)))
         if kind == LINES_OF:
             lines = {_plain(line) for text in found for line in text.split("\n")}
@@ -201,6 +205,8 @@ class Trust:
         offered = self._moves.offered(path)
         if not offered:
             return False
+        if self._moves.is_disguised(self._checkout, path):
+            return True
         try:
             current = self._files.read(Place(self._checkout, path)).text or ""
         except ByheartError:
@@ -239,7 +245,11 @@ class Trust:
             return True
         plain = _plain(text)
         offered = self._moves.offered(self._inside(str(place)))
-        if self._moves.brought(own[key]) or any(_plain(each) == plain for each in offered):
+        if (
+            self._moves.brought(own[key])
+            or self._moves.is_disguised(self._checkout, self._inside(str(place)))
+            or any(_plain(each) == plain for each in offered)
+        ):
             return False
         self.switched_on(place)
         return True
