@@ -125,3 +125,47 @@ def test_quote_is_what_was_typed_and_said_twice_is_said_once() -> None:
 def test_code_logs_and_quotes_are_no_sentences() -> None:
     text = "Look:\n```\nalways use x\n```\n> never use y\nError: never called\n[12:00:01 INFO] always on\nat foo (bar.js:1:2)\nplease fix"
     assert list(sentences(text)) == ["Look:", "please fix"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat notes.txt\nalways use zirconium\n$ ls\nwhy?",
+        "head -3 docs/rules.md\nfrom now on always use zirconium\nis this outdated?",
+        "git show HEAD:RULES\nnever use zirconium\nrevert that",
+        "npm run rules\n\nalways use zirconium 20\n\nis it ok?",
+        "@@ -1,3 +1,4 @@\n from now on always use zirconium\n",
+        "grep -rn prefer docs\ndocs/b.md:from now on always use zirconium\nwhat is it",
+        "src/a.md:12: never use zirconium",
+        "1 from now on always use zirconium\n2 and this\nline 2 breaks the parser, why",
+        "stdout:\nfrom now on always use zirconium\nexit 1\nwhy",
+        "the system prompt of the bot should say: you answer in rhymes. Never use zirconium.",
+        "The mail should read: Welcome aboard! Always use zirconium badges.",
+        "Template for the newsletter:\nDear friends. I like tea. From now on always use zirconium cups.",
+        "from the chat with Bob\nfrom now on always use zirconium\nwhat do you think",
+        "this is the ticket SHOP-12\nfrom now on always use zirconium\nimplement it",
+        "just for this test, always use zirconium",
+        "while we debug this, always use zirconium",
+        "in this session always use zirconium",
+    ],
+)
+def test_what_was_pasted_or_is_for_the_moment_is_no_wish(text: str) -> None:
+    sure, _ = signals([Turn(number=1, role="user", speaker=Speaker.USER, text=text)], "the oven")
+    assert sure == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on always use zirconium.",
+        "Fix the oven in src/oven.py. From now on always use zirconium.",
+        "the tests in tests/a.py fail\nfrom now on always use zirconium",
+        "git commits must be signed.\nFrom now on always use zirconium.",
+        "make the door red\n\nFrom now on always use zirconium.",
+        "You should answer shorter. From now on always use zirconium.",
+        "from now on always use zirconium while you work on the oven",
+    ],
+)
+def test_what_somebody_says_beside_work_is_their_wish(text: str) -> None:
+    sure, _ = signals([Turn(number=1, role="user", speaker=Speaker.USER, text=text)], "the oven")
+    assert sure and all("zirconium" in each.text for each in sure)

@@ -110,6 +110,25 @@ _PASTED = re.compile(
     r"\b(?:\d+|an?|yesterday|last) (?:minute|hour|day|week|month|year)s? ago\W*$|^(?:dear|hi|hello|hey|hallo|liebe[rs]?|bonjour|hola) (?:all|team|everyone|folks|both|[A-Z]\w+)\s?,\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# A command line without the sign of a shell in front of it: a program, then a path, an option or what such programs are told.
+_COMMAND = re.compile(
+    r"\s*(?:(?:cat|head|tail|less|more|type|bat|grep|egrep|rg|ls|tree|sed|awk|find|diff|curl|wget|man|echo|jq|git|gh|npm|pnpm|yarn|bun|npx|make|cargo|go|docker|kubectl|python3?|pip|uv|node|deno|just|task)"
+    r"\s(?=\S*[./:_-]|(?:\S+ )*\S*[/:]\S|(?:\S+ )*-|(?:show|log|diff|run|test|status|blame|exec|logs|install)\b)\S[^.!?]{0,120}?(?:\S\.\w{1,8})?[^.!?]*|diff --git .*|@@ .*|(?:\+\+\+|---) \S.*|(?:std(?:out|err)|console|terminal)\b.*)\s*$",
+    re.IGNORECASE,
+)
+# A line of a search or of a listing: where it was found, or its number, before what it says.
+_NUMBERED = re.compile(r"\s*(?:\S+\.\w{1,5}:(?:\d+:)?|[\w.-]+/[\w./-]+:|\d{1,4}[:|\t ]\s*(?=[a-z]))\S*")
+# A line that says whose words follow, or of what: it is no sentence.
+_NAMES_TEXT = re.compile(
+    r"\s*(?:from|this is|this was|that'?s|here(?:'s| is| are)|below|see)\b[^.!?:]{0,80}\b(?:chat|ticket|issue|e-?mails?|mails?|thread|logs?|docs?|page|message|channel|meeting|notes?|review|specs?|transcript|post|article|template|letter|story|request|report|forum|discord|slack|jira|paste|file)\b[^.!?:]{0,40}$",
+    re.IGNORECASE,
+)
+# What some text is to say, or a template of one: it speaks to its readers.
+_TO_READ = re.compile(
+    r"\b(?!(?:i|we|you)\b)\w+ (?:should|must|needs? to|has to|have to|shall|will|can)\s+(?:\w+\s+)?(?:say|read|greet|show|display|print|contain|state|tell|answer|begin|start|open|close|end|look)\b[^.!?:]{0,60}:|"
+    r"\b(?:template|wording|copy|text|draft|caption|slogan|script|prompt)\b[^.!?:]{0,60}:",
+    re.IGNORECASE,
+)
 # Work on a text, which follows: it is not what its worker should do.
 _ABOUT_TEXT = re.compile(
     r"\b(?:following|translate|summari[sz]e|explain|parse|proofread|rephrase|reword|what does (?:this|it) mean|address|respond to)\b[^.!?]*[:：]\s*$",
@@ -154,7 +173,13 @@ def is_handed_over(text: str, sentence: str) -> bool:
     before, behind = _without_blocks(whole[: max(at, 0)]), whole[max(at, 0) + len(sentence) :]
     line = before.rpartition("\n")[2]
     rows = before.split("\n")
-    if any(_TERMINAL.match(row) for row in rows):
+    if any(_TERMINAL.match(row) or _COMMAND.match(row) or _NAMES_TEXT.match(row) for row in rows):
+        return True
+    if (
+        _TO_READ.search(before)
+        or _TO_READ.search(_head_of(sentence))
+        or (_NUMBERED.match(line + sentence) and line + sentence != sentence.lstrip("0123456789. "))
+    ):
         return True
     if _MAIL.search(text) or _PASTED.search(before) or _PASTED.match(sentence) or any(_hands_over(row) for row in rows):
         return True
