@@ -2,6 +2,7 @@
 # The main job: learns from the sessions that agents left on this machine, or from a sample where there are none, and shows the
 # brief that the next session would be handed. Agents' files are only read. scripts/demo.sh PATH_TO_BYHEART
 set -euo pipefail
+trap 'exit 130' INT
 byheart=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 python=$(dirname "$byheart")/python
 sample=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/sample

@@ -113,7 +113,7 @@ def test_what_sessions_showed_becomes_an_experience(cli: Cli, bench: Bench) -> N
     result = asked.json["results"][0]  # type: ignore[index]
     assert "freezegun" in result["text"] and result["recordId"].startswith("claude-code:s#")
 
-    gone = cli("forget", result["text"])
+    gone = cli("forget", "--yes", result["text"])
     assert gone.code == 0, gone.err
     assert stored(bench) == []
     again = cli("--set", ON[0], "experiences", "--gather", "--json")

@@ -255,11 +255,11 @@ def test_forget_reaches_what_has_left_memory_md_by_text_or_id(bench: Bench, cli:
     first = narrow.memory.journal().append({"text": "The lighthouse blinks twice"})
     second = narrow.memory.journal().append({"text": "The harbour is closed"})
     narrow.memory.journal().append({"text": "Newest"})
-    assert cli("forget", "the lighthouse blinks twice").code == 0
+    assert cli("forget", "--yes", "the lighthouse blinks twice").code == 0
     assert holders(bench, "lighthouse") == []
-    assert cli("forget", second.id).code == 0
+    assert cli("forget", "--yes", second.id).code == 0
     assert holders(bench, "harbour") == []
-    assert cli("forget", first.id).code == 1
+    assert cli("forget", "--yes", first.id).code == 1
 
 
 def test_forget_reaches_what_only_summaries_and_logs_still_say(bench: Bench) -> None:

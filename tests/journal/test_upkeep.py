@@ -384,7 +384,7 @@ def test_journal_commands_print_json_and_their_exit_codes(bench: Bench, cli: Cli
     assert isinstance(cli("journal", "compact", "--force", "--json").json, dict)
     assert cli("journal", "flush", "--session", "s1").code == 0
     assert isinstance(cli("journal", "upkeep", "--json").json, list)
-    assert cli("forget", str(saved.json["id"])).code == 0
+    assert cli("forget", "--yes", str(saved.json["id"])).code == 0
     assert cli("journal", "append", "Use tabs").code == cli("journal", "append", "Never use tabs").code == 0
     assert cli("journal", "scan").code == 3
 

@@ -219,3 +219,16 @@ def test_error_as_json_has_class_message_and_exit_code(cli: Cli) -> None:
     done = cli("forget", "nothing", "--json")
     assert done.code == 1
     assert json.loads(done.err)["error"] == "NothingFound"
+
+
+def test_forgetting_is_not_done_unasked_where_nobody_can_be_asked(bench: Bench, cli: Cli) -> None:
+    bench.remember("I prefer tabs")
+    for given in ("", "n\n", "y\n"):
+        done = cli("forget", "I prefer tabs", given=given)
+        assert (done.code, "--yes" in done.err) == (3, True)
+    assert len(bench.memory.list().hits) == 1
+
+
+def test_every_command_works_in_the_root_folder(cli: Cli) -> None:
+    for words in (("brief",), ("status",), ("list",), ("learn",), ("recall", "x")):
+        assert cli(*words, folder="/").code in (0, 1), words

@@ -268,7 +268,7 @@ def test_disabled_memory_takes_no_automatic_write(bench: Bench) -> None:
 def test_disabled_memory_still_shows_and_forgets_and_writes_when_asked(bench: Bench, cli: Cli) -> None:
     path = bench.put("memories.md", by_hand(item("a.b") + item("c.d"), enabled="false"))
     assert "a.b" in cli("show").out
-    assert cli("forget", "a.b").code == 0
+    assert cli("forget", "--yes", "a.b").code == 0
     assert cli("remember", "--key", "e.f", "x").code == 0
     assert [each.key for each in items_of(Path(path).read_text(encoding="utf-8"))] == ["c.d", "e.f"]
 
@@ -470,7 +470,7 @@ def test_automatic_write_is_not_announced_when_switched_off(cli: Cli) -> None:
     done = cli("remember", "--auto", "--signal", "explicit", "I always prefer tabs")
     assert (done.code, done.out) == (0, "")
     assert "I always prefer tabs" in cli("show").out
-    assert cli("forget", "I always prefer tabs").code == 0
+    assert cli("forget", "--yes", "I always prefer tabs").code == 0
 
 
 @pytest.mark.parametrize("name", ["enabled", "announce_writes"])
@@ -510,7 +510,7 @@ def test_forget_leaves_a_tombstone_with_key_date_and_reason(bench: Bench) -> Non
 
 def test_forget_is_confirmed_without_repeating_the_text(bench: Bench, cli: Cli) -> None:
     bench.remember("concise words only", key="writing.tone")
-    done = cli("forget", "writing.tone")
+    done = cli("forget", "--yes", "writing.tone")
     assert done.out.startswith("Forgotten: ")
     assert "concise words" not in done.out
 

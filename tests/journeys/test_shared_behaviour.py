@@ -149,7 +149,7 @@ def test_tombstone_holds_a_salted_digest_and_never_the_text(bench: Bench) -> Non
 
 def test_forget_cannot_be_undone_and_says_so_beforehand(bench: Bench, cli: Cli) -> None:
     bench.remember("concise", key="writing.tone")
-    done = cli("forget", "writing.tone")
+    done = cli("forget", "--yes", "writing.tone")
     assert done.err.startswith("note: forgetting cannot be undone")
     with pytest.raises(NotUndoable, match="cannot be undone"):
         bench.memory.undo()

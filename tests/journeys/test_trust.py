@@ -404,7 +404,7 @@ def test_saying_what_a_pulled_rule_says_stores_the_users_own_words(upstream: Ups
     assert "Never run build repeatedly" in cli("rules").out
     # The name that was given for it is the user's line's, not the other's.
     handle = json.loads(done.out)["handle"]
-    assert cli("forget", handle).code == 0
+    assert cli("forget", "--yes", handle).code == 0
     text = (upstream.ours / "docs/memory/memories.ndjson").read_text(encoding="utf-8")
     assert CANARY in text and "Never run build repeatedly" not in text
 

@@ -460,7 +460,7 @@ def test_learnt_line_that_is_forgotten_is_in_no_file_and_not_learnt_again(cli: C
     found = json.loads(cli("--set", "recall.embedder=none", "recall", "zirconium", "--json").out)
     hits = found["hits"] if isinstance(found, dict) else found
     handle = next(hit["id"] for hit in hits if hit["record"]["text"].startswith("when working"))
-    done = cli("forget", handle)
+    done = cli("forget", "--yes", handle)
     assert done.code == 0, done.err
     assert "it will not be learnt again" in done.out
     left = [
@@ -473,7 +473,7 @@ def test_learnt_line_that_is_forgotten_is_in_no_file_and_not_learnt_again(cli: C
     cli("memory", "enqueue")
     cli("learn")
     assert "Always use zirconium" not in (handbook(worked) / "raw_memories.md").read_text()
-    assert cli("forget", "no such line at all").code == 1
+    assert cli("forget", "--yes", "no such line at all").code == 1
 
 
 def test_forgotten_session_is_in_no_index_and_not_read_again(cli: Cli, worked: Bench) -> None:

@@ -244,7 +244,7 @@ def test_forget_that_cannot_read_another_notebook_still_succeeds(bench: Bench, c
     other = Path(bench.home, "global", "memories.ndjson")
     other.parent.mkdir(parents=True, exist_ok=True)
     other.write_bytes(b"\xff\n")
-    assert cli("forget", "I prefer tabs.").code == 0
+    assert cli("forget", "--yes", "I prefer tabs.").code == 0
 
 
 # odd YAML
@@ -610,9 +610,9 @@ def test_change_that_would_harm_a_neighbour_is_refused(bench: Bench) -> None:
 def test_command_line_forgets_what_only_the_history_holds(bench: Bench, cli: Cli) -> None:
     bench.remember("embarrassing rumor text", key="a.b")
     bench.memory.undo()
-    assert cli("forget", "a.b").code == 0
+    assert cli("forget", "--yes", "a.b").code == 0
     assert b"rumor" not in bytes_under(bench.home)
-    assert cli("forget", "a.b").code == 1
+    assert cli("forget", "--yes", "a.b").code == 1
 
 
 def test_forget_reaches_the_history_of_every_scope(bench: Bench) -> None:

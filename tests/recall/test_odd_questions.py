@@ -192,7 +192,7 @@ def test_forgetting_is_told_as_done_whatever_becomes_of_the_index(cli: Cli, benc
     state = Path(bench.home) / "state"
     (state / "index.db").mkdir(parents=True)
     assert cli("recall", "lantern").code == 0
-    done = cli("forget", "never use lantern oil indoors")
+    done = cli("forget", "--yes", "never use lantern oil indoors")
     assert done.code == 0 and done.out.startswith("Forgotten"), done.err
 
 

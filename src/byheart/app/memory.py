@@ -117,6 +117,10 @@ class Memory:
         sync.caught_up(self._context)
         return receipt
 
+    def is_in_history(self, selector: str, *, scope: Scope | None = None) -> bool:
+        """Whether what no file holds any more still stands in the history."""
+        return forget.is_in_history(self._context, selector, scope)
+
     def confirm(self, selector: str, *, scope: Scope | None = None) -> Receipt:
         """Raise one record to high confidence."""
         return remember.confirm(self._context, selector, scope)

@@ -67,7 +67,7 @@ def forget(context: Context, selector: str, scope: Scope | None, reason: str) ->
     done = commit(context, root, hit.dialect, decide, handle=lambda _: hit.id, private=True, before=clear_copies)
     elsewhere, failures = _scrubbed_elsewhere(context, root, hit, texts)
     copies += elsewhere
-    notes = [f"removed from {copies} other places as well"] if copies else []
+    notes = [f"also removed from {copies} other {'place' if copies == 1 else 'places'}"] if copies else []
     notes += [*done.notes, *uncleared, *failures, *_remaining(context, texts), *_in_journals(context, texts)]
     return Receipt(
         id=done.id,
@@ -151,27 +151,42 @@ def _stone(context: Context, record: Record, reason: str) -> Tombstone:
     )
 
 
+def is_in_history(context: Context, selector: str, scope: Scope | None) -> bool:
+    """Whether what no notebook holds any more still stands in a journal's old files or in the log."""
+    roots = [context.roots[scope]] if scope else list(context.roots.values())
+    return any(purge.find(context, root, selector) or _logged(context, root, selector) for root in roots)
+
+
+def _logged(context: Context, root: Root, selector: str) -> tuple[ledger.StoredChange, Record] | None:
+    """The first entry of a log that holds what a name or a text means, with the record."""
+    for entry in ledger.entries(context, root):
+        sides = [side for turn in entry.turns or [] for side in (turn["was"], turn["now"]) if side]
+        for record in (ledger.from_fields(side) for side in sides):
+            if selector in (entry.handle, record.key) or normalised(selector) == normalised(record.text):
+                return entry, record
+    return None
+
+
 def _only_in_log(context: Context, selector: str, scope: Scope | None, reason: str) -> Receipt | None:
     """Forget what the files no longer hold but the log still does: something undone, or replaced."""
     for root in [context.roots[scope]] if scope else list(context.roots.values()):
         with context.files.locked(root):
-            for entry in ledger.entries(context, root):
-                sides = [side for turn in entry.turns or [] for side in (turn["was"], turn["now"]) if side]
-                for record in (ledger.from_fields(side) for side in sides):
-                    if selector not in (entry.handle, record.key) and normalised(selector) != normalised(record.text):
-                        continue
-                    ledger.bury(context, root, _stone(context, record, reason))
-                    count = ledger.scrub(context, root, entry.handle or "", _texts(record))
-                    return Receipt(
-                        id="",
-                        action="forgotten",
-                        scope=root.scope,
-                        dialect=entry.dialect,
-                        path=str(root.own(ledger.LOG)),
-                        record=None,
-                        handle=entry.handle,
-                        notes=(f"it stood only in the history, in {count} places", CANNOT_UNDO),
-                    )
+            found = _logged(context, root, selector)
+            if found is None:
+                continue
+            entry, record = found
+            ledger.bury(context, root, _stone(context, record, reason))
+            count = ledger.scrub(context, root, entry.handle or "", _texts(record))
+            return Receipt(
+                id="",
+                action="forgotten",
+                scope=root.scope,
+                dialect=entry.dialect,
+                path=str(root.own(ledger.LOG)),
+                record=None,
+                handle=entry.handle,
+                notes=(f"it was only in the history: {count} {'place' if count == 1 else 'places'}", CANNOT_UNDO),
+            )
     return None
 
 

@@ -411,7 +411,7 @@ class Moves:
     def is_nested(self, checkout: str, path: str) -> bool:
         """Whether a file of a checkout lies in another repository within it, such as a submodule."""
         above = os.path.dirname(path)
-        while len(above) > len(checkout.rstrip("/")):
+        while len(above) > max(1, len(checkout.rstrip("/"))):
             if os.path.lexists(os.path.join(above, ".git")):
                 return True
             above = os.path.dirname(above)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from byheart.domain.errors import BadInput, NothingFound
+from byheart.domain.errors import BadInput, NothingFound, Refused
 from byheart.domain.journal import Sensitivity
 from byheart.domain.records import Kind, Request, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
@@ -186,19 +186,18 @@ def forget(selector: str, reason: str, yes: bool, scope: str | None, as_object: 
         if not as_object:
             common.note(f"note: {CANNOT_UNDO}")
     except NothingFound as error:
-        # The history may still hold it; if not, this is the answer.
-        target, question = None, f"Forget {selector!r} in the history? {CANNOT_UNDO}"
-        missing = error
-    if not yes and not as_object and sys.stdin.isatty():
+        if not opened.memory.is_in_history(selector, scope=where):
+            raise error from None
+        target, question = None, f"Only the history still has {selector!r}. Delete it there? {CANNOT_UNDO}"
+    if not yes and not as_object:
+        if not sys.stdin.isatty():
+            raise Refused("Nothing was forgotten: this cannot be undone. Confirm with --yes")
         click.confirm(question, abort=True, err=True)
     if target is not None:
         receipt = learning.forget(target, scope=where, reason=reason)
         opened.memory.caught_up()
     else:
-        try:
-            receipt = opened.memory.forget(selector, scope=where, reason=reason)
-        except NothingFound:
-            raise missing from None
+        receipt = opened.memory.forget(selector, scope=where, reason=reason)
     if as_object:
         common.put(receipt)
         return
