@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from byheart.interfaces import render
 from byheart.interfaces.cli import group
 from byheart.testing import Bench
 from tests.conftest import Cli
@@ -114,3 +115,18 @@ def test_an_empty_listing_is_no_failure(cli: Cli, words: list[str]) -> None:
 def test_a_search_that_finds_nothing_says_so_by_its_exit_code(cli: Cli) -> None:
     assert cli("recall", "zirconium").code == 1
     assert cli("sessions", "search", "zirconium").code == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "columns", "wanted"),
+    [
+        ("one two three", 40, "one two three"),
+        ("Saved: I prefer pnpm over everything else", 24, "Saved: I prefer pnpm\n  over everything else"),
+        ("  byheart brief   what the next session is told", 33, "  byheart brief   what the next\n" + " " * 18 + "session is told"),
+        ("~/a/very/long/path/that/is/one/word/and/stays", 24, "~/a/very/long/path/that/is/one/word/and/stays"),
+        ("\x1b[1mbold words\x1b[0m stay whole here", 22, "\x1b[1mbold words\x1b[0m stay whole\n  here"),
+        ("日本語の文 日本語の文 日本語の文", 24, "日本語の文 日本語の文\n  日本語の文"),
+    ],
+)  # fmt: skip
+def test_lines_are_broken_between_words(line: str, columns: int, wanted: str) -> None:
+    assert render.wrapped(line, columns) == wanted

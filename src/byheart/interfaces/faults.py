@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from byheart.domain.errors import Ambiguous, ByheartError, Unsafe
 from byheart.domain.records import Record
 from byheart.domain.values import replace
-from byheart.interfaces.render import as_json
+from byheart.interfaces.render import as_json, short, width, wrapped
 from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 def told(error: ByheartError, *, as_object: bool) -> int:
     """Say on stderr what went wrong, as a sentence or as JSON; the exit code. What a person typed is quoted, so it is
     looked through for secrets first."""
-    message = app_open.redacted(str(error))
+    message = _safe(error)
     if as_object:
         body: dict[str, object] = {"error": type(error).__name__, "message": message, "exit_code": error.exit_code}
         if isinstance(error, Ambiguous):
@@ -41,11 +41,23 @@ def told(error: ByheartError, *, as_object: bool) -> int:
             body["findings"] = as_json(error.findings)
         sys.stderr.write(app_open.redacted(json.dumps(body, ensure_ascii=False)) + "\n")
     else:
-        sys.stderr.write(f"byheart: {visible(message)}\n")
+        sys.stderr.write(wrapped(short(f"byheart: {visible(message)}"), width(sys.stderr)) + "\n")
         if isinstance(error, Ambiguous):
             for hit in error.matches:
-                sys.stderr.write(f"  {hit.id}  {hit.path}:{hit.line}\n")
+                sys.stderr.write(short(f"  {hit.id}  {hit.path}:{hit.line}") + "\n")
     return error.exit_code
+
+
+def _safe(error: ByheartError) -> str:
+    """What an error says, without secrets that somebody typed; the name of the rule that found one is none itself."""
+    message = str(error)
+    rules = [f"[{each.rule}]" for each in error.findings] if isinstance(error, Unsafe) else []
+    for place, rule in enumerate(rules):
+        message = message.replace(rule, f"[\x00{place}]")
+    message = app_open.redacted(message)
+    for place, rule in enumerate(rules):
+        message = message.replace(f"[\x00{place}]", rule)
+    return message
 
 
 def unexpected(error: Exception, *, debug: bool) -> int:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from datetime import date
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from byheart.domain.records import Kind, Record
 from byheart.domain.values import fields, is_dataclass
+from byheart.text.deferred import deferred
 from byheart.text.unicode import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
     from byheart.domain.results import Finding, Hit, Receipt
 
@@ -147,3 +152,55 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
         for row in rows
     ]
+
+
+# What makes the text behind it bold or coloured ends in a letter, which is none of the path's.
+_STYLED = deferred(r"\x1b\[[0-9;]*m\Z")
+_COLOURED = deferred(r"\x1b\[[0-9;]*m")
+# Where a column begins, and what a line is broken into.
+_GAP, _PIECE, _NARROWEST = deferred(r"(?<=\S) {2,}(?=\S)"), deferred(r" *\S+"), 20
+
+
+def short(text: str) -> str:
+    """A text with ~ in place of the home folder, wherever a path begins with it."""
+    home = f"{os.path.expanduser('~').rstrip('/')}/"
+    first, *rest = text.split(home) if home != "/" else (text,)
+    parts = [first]
+    for part in rest:
+        # /mnt/home/me is not the home folder of /home/me.
+        before = "" if _STYLED.search(parts[-1]) else parts[-1][-1:]
+        parts += [home if before.isalnum() or (before and before in "._-~/") else "~/", part]
+    return "".join(parts)
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A text whose lines fit a terminal: broken between words, and going on below where their last column began."""
+    return "\n".join(_fitted(line, columns) for line in text.split("\n")) if columns > _NARROWEST else text
+
+
+def _fitted(line: str, columns: int) -> str:
+    if _columns(line) <= columns:
+        return line
+    begins = [found.end() for found in _GAP.finditer(line) if _columns(line[: found.end()]) <= columns * 3 // 5]
+    hang = _columns(line[: begins[-1]]) if begins else len(line) - len(line.lstrip()) + 2
+    rows, row = [], ""
+    for piece in _PIECE.findall(line):
+        if row.strip() and _columns(row) + _columns(piece) > columns:
+            rows.append(row)
+            row = " " * hang + piece.lstrip()
+        else:
+            row += piece
+    return "\n".join([*rows, row])
+
+
+def _columns(text: str) -> int:
+    """How wide a text is on a terminal: colours take no room, East Asian characters that of two."""
+    plain = _COLOURED.sub("", text)
+    return len(plain) if plain.isascii() else sum(1 + (east_asian_width(each) in "WF") for each in plain)
+
+
+def width(stream: TextIO | None = None) -> int:
+    """How wide the terminal is; 0 where the result goes elsewhere and need not fit."""
+    import shutil
+
+    return shutil.get_terminal_size((0, 0)).columns if (stream or sys.stdout).isatty() else 0

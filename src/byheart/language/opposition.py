@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.domain.values import dataclass
-from byheart.text.deferred import module
+from byheart.language.claims import Claim, claims, differ, neighbours
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from byheart.language import claims
-else:
-    claims = module("byheart.language.claims")
 
 _NEGATIVE = (
     "avoid",
@@ -106,7 +102,8 @@ def standing(placed: Sequence[Placed]) -> Overruled:
     for index, each in enumerate(placed):
         if each.record.triple is not None:
             book.add(index, each.record.triple, strict=each.record.kind is Kind.CONSTRAINT)
-    known = [index for index, each in enumerate(placed) if each.record.triple is not None]
+    # Nobody who keeps more rules than that reads them.
+    known = [index for index, each in enumerate(placed) if each.record.triple is not None][-_MOST_COMPARED:]
     for older, newer in opposing([placed[index].record.text for index in known]):
         first, second = placed[known[older]].record, placed[known[newer]].record
         if not (about(first) & about(second) and opposes(first.triple, second.triple)):  # type: ignore[arg-type]
@@ -264,6 +261,7 @@ _CHOICES = [
     typescript javascript
     """.strip().splitlines()
 ]
+_CHOSEN = frozenset(word for row in _CHOICES for part in row for word in part)
 _OVER = re.compile(
     r"\b(?:over|instead of|rather than|not|never|and not|, not)\s+(?P<other>[\w.+#-]+(?:\s[\w.+#-]+)?)", re.IGNORECASE
 )
@@ -287,6 +285,7 @@ _NOTHING = frozenset(
 )
 # Texts that share a word are compared with so many before them.
 _NEAR = 16
+_MOST_COMPARED = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +293,7 @@ class Position:
     """What a text says that another can oppose: claims, a choice of one out of many, and things by name that it is for and against,
     with the words around them."""
 
-    claims: tuple[claims.Claim, ...]
+    claims: tuple[Claim, ...]
     choice: tuple[tuple[int, frozenset[str]], str] | None
     wanted: frozenset[str]
     unwanted: frozenset[str]
@@ -306,13 +305,14 @@ def position(text: str) -> Position:
     """What a text says that another can oppose."""
     wanted = {each.casefold().rstrip(".") for each in _FOR.findall(text)} - _NOTHING
     unwanted = {each.casefold().rstrip(".") for each in _AGAINST.findall(text)} - _NOTHING
-    named = frozenset(content_words(" ".join(wanted | unwanted)))
+    words = frozenset(content_words(text))
+    named = frozenset(content_words(" ".join(wanted | unwanted))) if wanted or unwanted else frozenset()
     return Position(
-        claims=tuple(dict.fromkeys(claims.claims(text, lasting=True))),
-        choice=choice(text),
+        claims=tuple(dict.fromkeys(claims(text, lasting=True))),
+        choice=_choice(text, words),
         wanted=frozenset(wanted - unwanted),
         unwanted=frozenset(unwanted),
-        around=frozenset(content_words(text)) - named - _PLAIN - _DENIED,
+        around=words - named - _PLAIN - _DENIED,
     )
 
 
@@ -339,13 +339,13 @@ def opposing(texts: Sequence[str]) -> list[tuple[int, int]]:
 
 def _keys(mine: Position) -> set[object]:
     """What two texts have in common where they oppose each other."""
-    found: set[object] = {(each.respect, subject) for each in mine.claims for subject in claims.neighbours(each)}
+    found: set[object] = {(each.respect, subject) for each in mine.claims for subject in neighbours(each)}
     found |= mine.wanted | mine.unwanted
     return found | ({mine.choice[0]} if mine.choice else set())
 
 
 def _opposed(mine: Position, yours: Position) -> bool:
-    if any(claims.differ(one, other) for one in mine.claims for other in yours.claims):
+    if any(differ(one, other) for one in mine.claims for other in yours.claims):
         return True
     if mine.choice and yours.choice and mine.choice[0] == yours.choice[0] and mine.choice[1] != yours.choice[1]:
         return True
@@ -354,11 +354,14 @@ def _opposed(mine: Position, yours: Position) -> bool:
     return is_same and bool(mine.wanted & yours.unwanted or mine.unwanted & yours.wanted)
 
 
-def choice(text: str) -> tuple[tuple[int, frozenset[str]], str] | None:
+def _choice(text: str, words: frozenset[str]) -> tuple[tuple[int, frozenset[str]], str] | None:
     """The question that a text answers and its answer, where it makes one of the choices; None where it makes none, or says no."""
-    if _NEGATED.search(_OVER.sub("", text)):
+    if words.isdisjoint(_CHOSEN):
         return None
-    chosen = frozenset(content_words(_OVER.sub("", text)))
+    bare = _OVER.sub("", text)
+    if _NEGATED.search(bare):
+        return None
+    chosen = words if bare == text else frozenset(content_words(bare))
     for number, every in enumerate(_CHOICES):
         mine = [part for part in every if part <= chosen]
         if len(mine) == 1:

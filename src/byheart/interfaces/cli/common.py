@@ -12,7 +12,7 @@ from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Scope
 from byheart.domain.values import dataclass, field
-from byheart.interfaces.render import as_json, finding_line, hit_line
+from byheart.interfaces.render import as_json, finding_line, hit_line, short, width, wrapped
 from byheart.text.deferred import deferred, module
 from byheart.text.unicode import visible
 
@@ -34,8 +34,6 @@ else:
     app_upkeep = module("byheart.app.upkeep")
     models = module("byheart.search.models")
 
-# What makes the text behind it bold or coloured ends in a letter, which is none of the path's.
-_STYLED = deferred(r"\x1b\[[0-9;]*m\Z")
 _STEERING = deferred("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 NOTEBOOKS = {
@@ -117,31 +115,19 @@ def scopes_of(name: str | None) -> Sequence[Scope]:
 
 def say(line: str) -> None:
     """A line of the result, with ~ for the home folder; any colour in it was put there because it is wanted."""
-    sys.stdout.write(f"{short(line)}\n")
+    sys.stdout.write(f"{wrapped(short(line), width())}\n")
 
 
-def page(text: str) -> None:
-    """A file's text, without characters that could play tricks on a terminal."""
-    sys.stdout.write(f"{visible(text)}\n")
-
-
-def short(text: str) -> str:
-    """A text with ~ in place of the home folder, wherever a path begins with it."""
-    home = f"{os.path.expanduser('~').rstrip('/')}/"
-    first, *rest = text.split(home) if home != "/" else (text,)
-    parts = [first]
-    for part in rest:
-        # /mnt/home/me is not the home folder of /home/me.
-        before = "" if _STYLED.search(parts[-1]) else parts[-1][-1:]
-        parts += [home if before.isalnum() or (before and before in "._-~/") else "~/", part]
-    return "".join(parts)
+def page(text: str, *, wraps: bool = False) -> None:
+    """A file's text, without characters that could play tricks on a terminal; `wraps` where nobody copies it line by line."""
+    sys.stdout.write(f"{wrapped(visible(text), width() if wraps else 0)}\n")
 
 
 def note(line: str) -> None:
     """A line beside the result."""
     # In order, where both go to the same place.
     sys.stdout.flush()
-    sys.stderr.write(f"{short(line)}\n")
+    sys.stderr.write(f"{wrapped(short(line), width(sys.stderr))}\n")
     sys.stderr.flush()
 
 
@@ -186,13 +172,6 @@ def colour(opened_: OpenMemory) -> bool:
     return wish == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def width() -> int:
-    """How wide the terminal is; 0 where the result goes elsewhere and need not fit."""
-    import shutil
-
-    return shutil.get_terminal_size((0, 0)).columns if sys.stdout.isatty() else 0
-
-
 def examples(*lines: str) -> str:
     """The epilog that every command has: what to type."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
@@ -221,7 +200,9 @@ def bar(title: str, unit: float = 1, suffix: str = "") -> Progress | None:
         shown[0] = now
         filled = round(_WIDTH * done / total) if total else 0
         drawn = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {done / unit:,.0f} of {total / unit:,.0f}{suffix}"
-        sys.stderr.write(f"\r\x1b[K{title} {drawn}  {about}".rstrip())
+        line = f"{title} {drawn}  {about}".rstrip()
+        # A line that goes on in the next row is never cleared.
+        sys.stderr.write(f"\r\x1b[K{line[: max(20, width(sys.stderr) - 1)]}")
         sys.stderr.flush()
 
     return progress

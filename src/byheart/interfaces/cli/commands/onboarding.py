@@ -14,7 +14,7 @@ from byheart.domain.recall import NoModel
 from byheart.handbook.phrases import shortened
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
-from byheart.interfaces.render import counted, table
+from byheart.interfaces.render import counted, short, table, width
 from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
@@ -179,9 +179,9 @@ def _files(each: Installed) -> list[str]:
 
 def _wrapped(lead: str, words: list[str]) -> list[str]:
     """Words behind a lead, in lines as wide as the terminal; no word is broken."""
-    lines, room = [lead], common.width() or 80
+    lines, room = [lead], width() or 80
     for place, word in enumerate(words):
-        piece = common.short(word) + ("," if place < len(words) - 1 else "")
+        piece = short(word) + ("," if place < len(words) - 1 else "")
         if lines[-1].strip() and len(lines[-1]) + len(piece) + 1 > room and lines[-1] != lead:
             lines.append(" " * len(lead))
         lines[-1] += piece if lines[-1].endswith(" ") else f" {piece}"
@@ -245,7 +245,7 @@ def _begun(done: Begun) -> None:
             common.say(f"  {visible(shortened(text, 200))}  ({visible(project)}{', ' + visible(cite) if cite else ''})")
     if done.brief is not None and done.brief.text:
         common.say(f"\nThe next session in {visible(done.brief_of)} starts with:\n")
-        common.page(done.brief.text.rstrip("\n"))
+        common.page(done.brief.text.rstrip("\n"), wraps=True)
         common.note(f"{done.brief.tokens:,} tokens, {counted(len(done.brief.told), 'line')}")
     if done.gain:
         common.say(f"\n{done.gain} Details: byheart gain")

@@ -16,7 +16,7 @@ from byheart.domain.sessions import Which
 from byheart.interfaces import transcripts
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
-from byheart.interfaces.render import table
+from byheart.interfaces.render import table, width
 from byheart.text.deferred import module
 from byheart.text.timewords import moment
 from byheart.text.unicode import visible
@@ -147,7 +147,7 @@ def list_(
     if as_object:
         common.put(found)
     else:
-        for line in transcripts.session_table(found, common.width()):
+        for line in transcripts.session_table(found, width()):
             common.say(line)
     if not found:
         common.note("No sessions found. See where byheart looks: docs/agents.md")

@@ -327,7 +327,7 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
             # Each line with its reason is the brief; it is not printed twice.
             _explained(found.told, found.left_out)
         else:
-            common.page(found.text.rstrip("\n"))
+            common.page(found.text.rstrip("\n"), wraps=True)
         common.note(f"{found.tokens:,} tokens, {found.characters:,} characters, {len(found.told)} lines")
     for note in found.notes if found else ():
         common.note(f"byheart: {visible(note)}")
