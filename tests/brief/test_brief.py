@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +272,16 @@ def test_writing_makes_the_prepared_brief_ready_again(cli: Cli, bench: Bench) ->
 def test_why_without_any_session(cli: Cli) -> None:
     done = cli("why")
     assert done.code == 0 and "No session has received a brief yet" in done.err
+
+
+def test_home_that_was_copied_tells_its_own_memory(tmp_path: Path, cli: Cli) -> None:
+    cli("remember", "I prefer pnpm")
+    assert "pnpm" in cli("brief").out
+    home = cli("settings", "--json")
+    assert home.code == 0
+    old = next(path for path in tmp_path.rglob("memories.md")).parents[2]
+    copy = tmp_path / "copied"
+    shutil.copytree(old, copy)
+    cli("remember", "never push to main", BYHEART_HOME=str(copy))
+    told = cli("brief", BYHEART_HOME=str(copy)).out
+    assert "pnpm" in told and "Never push to main" in told

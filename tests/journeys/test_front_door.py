@@ -130,3 +130,14 @@ def test_a_search_that_finds_nothing_says_so_by_its_exit_code(cli: Cli) -> None:
 )  # fmt: skip
 def test_lines_are_broken_between_words(line: str, columns: int, wanted: str) -> None:
     assert render.wrapped(line, columns) == wanted
+
+
+def test_changed_setting_counts_for_the_next_brief(bench: Bench, cli: Cli) -> None:
+    for number in range(7):
+        cli("remember", f"never touch the oven door number {number} while it is hot, ever")
+    cli("brief", "--prepare")
+    assert cli("brief").out.count("oven door") > 2
+    cli("settings", "brief.tokens", "200")
+    assert cli("brief").out.count("oven door") <= 2
+    cli("settings", "--unset", "brief.tokens")
+    assert cli("brief").out.count("oven door") > 2

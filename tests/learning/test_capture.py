@@ -11,7 +11,7 @@ import pytest
 from byheart.app import trusted
 from byheart.app.briefs import brief
 from byheart.app.open import Surroundings
-from byheart.domain.records import Confidence, Record
+from byheart.domain.records import Confidence, Record, Scope
 from tests.learning.test_troubles import tried
 from tests.learning.world import Event, World
 
@@ -53,12 +53,52 @@ def test_durable_words_of_a_session_reach_memories_md_with_key_source_and_confid
     assert [receipt.action for each in report.projects for receipt in each.saved] == ["added"]
 
 
-def test_nothing_is_written_where_nobody_keeps_a_notebook(tmp_path: Path) -> None:
+def test_the_profile_is_made_where_nobody_keeps_a_notebook_yet(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.session(WISH, DONE)
     world.learn()
-    assert records(world) == []
-    assert "short function names" in world.text("memory_summary.md")
+    (record,) = records(world)
+    assert "short function names" in record.text
+    assert world.bench.path("yaml-block").startswith(world.bench.home), "and not in the repository"
+
+
+@pytest.mark.parametrize(
+    "words", ["From now on run the linter before you commit.", "Always squash commits before you merge."]
+)
+def test_an_order_for_every_time_is_written_although_it_looks_like_a_command(tmp_path: Path, words: str) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend the bell."), DONE, ("user", words), DONE)
+    world.learn()
+    assert [words.split()[-1].strip(".") in record.text for record in records(world)] == [True]
+
+
+def test_a_wish_for_every_project_is_written_for_all_of_them(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "From now on, in every project use conventional commits."), DONE)
+    world.learn()
+    (hit,) = world.bench.memory.list().hits
+    assert hit.scope is Scope.GLOBAL and "conventional commits" in hit.record.text
+
+
+@pytest.mark.parametrize("notebook", ["triples", "journal"])
+def test_a_lesson_keeps_what_helped_in_every_notebook(tmp_path: Path, notebook: str) -> None:
+    world = World(tmp_path, f"store.notebook={'rules' if notebook == 'triples' else notebook}")
+    for _ in range(2):
+        world.session(("user", "Bake some bread."), *tried("bake bread", "error: the oven is cold", "bake bread --hot"))
+    world.learn()
+    every = [*records(world), *world.bench.memory.journal().read_all()]
+    lessons = [record.text for record in every if "oven is cold" in record.text]
+    assert lessons and all("--hot" in text for text in lessons)
+
+
+def test_clearing_memory_takes_back_what_sessions_had_written_and_nothing_else(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.bench.remember("I prefer red bells")
+    world.session(WISH, DONE)
+    world.learn()
+    assert len(records(world)) == 2
+    world.door().clear()
+    assert [record.text for record in records(world)] == ["I prefer red bells."]
 
 
 def test_learning_again_writes_nothing_again_and_another_session_makes_it_weigh_more(tmp_path: Path) -> None:

@@ -96,3 +96,12 @@ def test_what_goes_together_is_kept_in_every_notebook(bench: Bench, notebook: st
     bench.remember(one, to=notebook)
     bench.remember(other, to=notebook)
     assert len(told_now(bench)) == 2
+
+
+def test_what_a_dry_run_says_is_what_happens(bench: Bench, cli: Cli) -> None:
+    bench.remember("I prefer tabs")
+    told = cli("remember", "--dry-run", "always use spaces").out
+    assert "memories.ndjson" in told and "it replaces 'I prefer tabs.' in memories.md" in told
+    assert len(texts(bench)) == 1
+    done = cli("remember", "always use spaces")
+    assert "it replaces 'I prefer tabs.' in memories.md" in done.err and texts(bench) == ["Always use spaces."]

@@ -10,7 +10,7 @@ from byheart.domain.brief import BriefLine, BriefSection
 from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import MEMORY, NOTHING_YET, SUMMARY
 from byheart.domain.learning import KEEP
-from byheart.domain.records import Scope
+from byheart.domain.records import CONFLICT, Scope
 from byheart.handbook.lines import handle, topic_label
 from byheart.handbook.memory import core_of
 from byheart.handbook.phrases import shortened, signal_of
@@ -81,7 +81,8 @@ def rules(context: Context) -> BriefSection:
     found = overview.rules(context, _BOTH)
     for hit in found.hits:
         why = f"{hit.scope.value} {hit.record.kind.value}, weight {hit.record.weight or 1}"
-        section.lines.append(_told(hit, hit.record.text, why))
+        # Both of two that nobody can decide between are told as such.
+        section.lines.append(_told(hit, hit.record.text + (" [conflict]" if CONFLICT in hit.record.tags else ""), why))
     section.notes += [
         each.message if each.rule == "left-out" else _wrong(each) for each in found.problems if each.rule != "disabled"
     ]

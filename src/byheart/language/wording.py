@@ -190,9 +190,11 @@ def scoped(text: str) -> tuple[Scope, str]:
             body, scope = shorter.strip(), Scope.GLOBAL
     stripped = _TRIGGER.sub("", body, count=1).strip()
     body = stripped or body
-    shorter, count = _GLOBAL.subn("", body, count=1)
-    if count and shorter.strip():
-        body, scope = shorter.strip(), Scope.GLOBAL
+    # "From now on, in every project …": the scope may stand behind words that only introduce it.
+    for rest in (body, _plain(body)):
+        shorter, count = _GLOBAL.subn("", rest, count=1)
+        if count and shorter.strip():
+            return Scope.GLOBAL, shorter.strip()
     return scope, body
 
 

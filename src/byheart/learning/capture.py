@@ -24,6 +24,7 @@ from byheart.notebooks.merge import Decision
 from byheart.notebooks.remember import remember
 from byheart.text.similarity import normalised
 from byheart.text.slugs import short_digest
+from byheart.workspace import ledger
 from byheart.workspace.context import JOURNAL, PROFILE, Context, is_enabled, keeps_journal, opened
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class Candidate:
     cite: str
     sessions: int
     value: Value = None
-    # The words of an earlier wish that this one took the place of.
+    # Of a lesson, what got over it; of a wish, the words of an earlier one that it took the place of.
+    fix: str = ""
     replaces: str = ""
 
     @property
@@ -142,10 +144,8 @@ def summary_of(extract: Extract) -> str:
 
 def captured(context: Context, own: HandbookFiles, preferences: Sequence[str], every: Sequence[Written], removed: Sequence[str]) -> list[Receipt]:  # fmt: skip
     """Write what is new into the notebook in use, and take out what only sessions taught that are gone. `context` is that of the
-    project's own folder. Nothing where no notebook is in use."""
-    root = context.roots[Scope.LOCAL]
-    in_use = bool(root.chosen) or any(context.files.size(place) is not None for place in root.places(PROFILE))
-    if not in_use or not is_enabled(context, root):
+    project's own folder. Where no notebook is in use it goes to the profile."""
+    if not is_enabled(context, context.roots[Scope.LOCAL]):
         return []
     rows = {row.name: row for row in written(own)}
     gone = {short_id(thread) for thread in removed}
@@ -199,7 +199,9 @@ def _lessons(every: Sequence[Written]) -> Iterator[Candidate]:
         issue = f"{lesson.command}{FAILS}{lesson.error}"
         outcome = "met in several sessions" if each.trouble.sessions > 1 else "stopped the work until it was found out"
         value: Value = {"issue": issue, "outcome": outcome, "fix": advice(each)}
-        yield Candidate(text=issue, quote="", cite=short_id(thread), sessions=each.trouble.sessions, value=value)
+        yield Candidate(
+            text=issue, quote="", cite=short_id(thread), sessions=each.trouble.sessions, value=value, fix=advice(each)
+        )
 
 
 def _stored(context: Context, each: Candidate, old: Captured | None) -> tuple[Captured, Receipt | None]:
@@ -209,12 +211,15 @@ def _stored(context: Context, each: Candidate, old: Captured | None) -> tuple[Ca
     is_stated = lasting.judged(each.quote).is_sure or lasting.judged(each.text).is_sure
     if each.value is None and not is_stated and each.sessions < 2:
         return row, None
+    chosen = context.roots[Scope.LOCAL].chosen
+    to_profile = not context.limits.notebook and (len(chosen) != 1 or PROFILE in chosen)
     request = Request(
-        text=(old.stored if old else "") or each.text,
+        # Only the profile has room for the parts of a lesson; elsewhere it is one sentence, with what helps.
+        text=(old.stored if old else "") or (each.text if to_profile or not each.fix else f"{each.text}; {each.fix}"),
         kind=Kind.LESSON if each.value is not None else None,
         value=each.value,
         # Of several notebooks the profile is the one that is told as what the user wants.
-        to=None if context.limits.notebook or len(context.roots[Scope.LOCAL].chosen) == 1 else PROFILE,
+        to=PROFILE if to_profile else None,
         scope=wording.scoped(each.quote)[0] if each.quote else None,
         signal=Signal.EXPLICIT if is_stated and not (old and old.handle) else Signal.REPEATED,
         asked=False,
@@ -225,7 +230,13 @@ def _stored(context: Context, each: Candidate, old: Captured | None) -> tuple[Ca
         confidence=None if is_stated else Confidence.MEDIUM,
     )
     try:
-        receipt = remember(context, request)
+        try:
+            receipt = remember(context, request)
+        except Refused:
+            # Without its "from now on" an order looks like a command to run.
+            if not is_stated or each.value is not None or normalised(each.quote) == normalised(request.text):
+                raise
+            receipt = remember(context, replace(request, text=each.quote))
     except (Refused, Unsafe):
         return row, None
     except ByheartError:
@@ -243,6 +254,24 @@ def _stored(context: Context, each: Candidate, old: Captured | None) -> tuple[Ca
         announce=receipt.announce and receipt.action in ("added", "replaced"),
     )
     return told, receipt
+
+
+def let_go(own: HandbookFiles, texts: Sequence[str]) -> list[Captured]:
+    """What was written into a notebook of something that is forgotten, by its words there or in the handbook; nothing of it is kept."""
+    wanted = {normalised(default_of(text)) for text in texts if text.strip()}
+    every = written(own)
+    found = [row for row in every if wanted & {normalised(default_of(row.stored)), normalised(default_of(row.text))}]
+    if found:
+        _keep(own, [row for row in every if row not in found])
+    return [row for row in found if row.handle]
+
+
+def cleared(context: Context, own: HandbookFiles) -> None:
+    """Take out everything that only sessions taught."""
+    for row in written(own):
+        if row.handle:
+            _taken_back(context, row)
+    _keep(own, [])
 
 
 def _taken_back(context: Context, row: Captured) -> None:
@@ -263,8 +292,12 @@ def _taken_back(context: Context, row: Captured) -> None:
         changes = tuple(Drop(old=each, reason=None) for each in mine[-1:] if each.record.weight <= max(1, row.sessions))
         return Decision(changes=changes, action="forgotten" if changes else "unchanged", record=Record(text=""))
 
+    def scrub() -> None:
+        ledger.scrub(context, root, row.handle, [row.stored, row.text])
+
     try:
-        commit(context, root, row.dialect, decide)
+        # What a session alone had said goes with it from the log and the backups, too.
+        commit(context, root, row.dialect, decide, private=True, before=scrub)
     except ByheartError:
         # Whoever keeps the file sees it there and can take it out.
         return

@@ -15,7 +15,7 @@ from byheart.handbook import lines as indexed
 from byheart.handbook.memory import core_of
 from byheart.handbook.phrases import signal_of
 from byheart.language.sentences import sentences
-from byheart.learning import handbook_files, judgement, publish, review
+from byheart.learning import capture, handbook_files, judgement, publish, review
 from byheart.learning.model_calls import WORDING
 from byheart.notebooks import forget as records
 from byheart.text.deferred import module
@@ -24,7 +24,7 @@ from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import NOTEBOOKS, every, hits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from byheart.domain.learning import LearningQueue
     from byheart.domain.results import Hit
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
+    from byheart.workspace.context import Context
 else:
     purge = module("byheart.journal.purge")
 
@@ -44,9 +45,15 @@ _KEYWORDS = re.compile(r"^([ \t]*(?:- )?keywords: ?)(.*)$", re.MULTILINE)
 _HEAD = re.compile(r"(?:description|task|task_group|keywords): |#{2,3} Task \d+: |# ")
 
 
-def clear(own: HandbookFiles, queue: LearningQueue) -> tuple[int, int]:
+def clear(
+    own: HandbookFiles, queue: LearningQueue, context_of: Callable[[str, Sequence[str]], Context | None]
+) -> tuple[int, int]:
     """Take away everything that was learnt of one project: (extracts, files)."""
     files = own.context.files
+    folders = dict.fromkeys(kept.written.thread.cwd for kept in queue.extracts(own.project))
+    if (context := context_of(own.project, list(folders))) is not None:
+        # What sessions had put into a notebook goes with them.
+        capture.cleared(context, own)
     with files.locked(own.root):
         every = [*handbook_files.paths(files, own.folder), *_archived(own)]
         gone = sum(publish.removed(files, own.place(path)) for path in every if not path.startswith("extensions/"))
@@ -124,6 +131,14 @@ def forget(
         receipt, told = _without_turn(own, sessions, *target.turn)
     else:
         receipt = records.forget(own.context, target.text, scope, reason)
+    # What sessions taught stands in the handbook and in the notebook that is kept: one of them is both.
+    for row in capture.let_go(own, told):
+        told += [row.text, row.stored]
+        try:
+            if row.handle != receipt.handle:
+                records.forget(own.context, row.handle, Scope(row.scope), reason)
+        except NothingFound:
+            continue
     own.context.drop_briefs()
     return receipt, told
 
@@ -247,11 +262,20 @@ def meant(own: HandbookFiles, what: str) -> tuple[Hit, bool]:
         said = set(content_words(f"{hit.record.key or ''} {hit.record.text}"))
         if wanted and len(wanted & said) / len(wanted) >= _MEANT:
             fitting.setdefault(normalised(hit.record.text), (hit, is_learnt))
+    # What sessions taught and what was written of it are one thing.
+    for row in capture.written(own):
+        if normalised(row.stored) in fitting and len(fitting) > 1:
+            fitting = {text: each for text, each in fitting.items() if not each[1] or not _says(each[0], row.text)}
     if not fitting:
         raise NothingFound(f"nothing in memory says {what!r}; reject it to stop being asked about it")
     if len(fitting) > 1:
         raise Ambiguous(what, [hit for hit, _ in fitting.values()])
     return next(iter(fitting.values()))
+
+
+def _says(hit: Hit, text: str) -> bool:
+    parts = signal_of(hit.record.text)
+    return normalised(text) in {normalised(hit.record.text), *([normalised(parts["default"])] if parts else [])}
 
 
 def _less(text: str, told: Sequence[str]) -> str:

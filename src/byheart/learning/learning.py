@@ -377,12 +377,9 @@ class Learning:
 
     def _forgotten_as_asked(self, own: HandbookFiles, question: InboxItem) -> Receipt:
         hit, is_learnt = deletion.meant(own, question.text.removeprefix(FORGET))
-        if is_learnt:
-            deletion.rewritten(own, self._queue, deletion.bury_line(own, hit))
-            self._made_anew(own)
-            receipt = deletion.gone(hit.path, hit.id, (), line=hit.line)
-        else:
-            receipt = forget.forget(own.context, hit.id, hit.scope, "asked for in a session")
+        target = targets.ForgetTarget(text=hit.record.text, where=hit.path, hit=None if is_learnt else hit, learnt=hit if is_learnt else None)  # fmt: skip
+        receipt, told = deletion.forget(own, self._sessions, target, hit.scope, "asked for in a session")
+        self._clear(own, told)
         review.settled(own, question)
         return receipt
 
@@ -443,9 +440,9 @@ class Learning:
         return publish.roll_back(self.handbook(project))
 
     def clear(self, project: str | None = None) -> tuple[int, int]:
-        """Take away everything that was learnt of one project, and of no other: (extracts, files). Notebooks, notes that
-        people wrote, and what was forgotten stay."""
-        return deletion.clear(self.handbook(project), self._queue)
+        """Take away everything that was learnt of one project, and of no other: (extracts, files). What people wrote or confirmed, and
+        what was forgotten, stays."""
+        return deletion.clear(self.handbook(project), self._queue, self._context_of)
 
     def forget_session(self, name: str) -> tuple[str, str]:
         """Take away what one session taught, for good: it is not learnt from again. (thread, project)"""

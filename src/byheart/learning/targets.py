@@ -236,6 +236,9 @@ def _by_words(own: HandbookFiles, selector: str, scope: Scope | None, shown: Sho
     keyed = [hit for each in documents for hit in hits(each) if hit.record.key and plain in _spelled(hit)]
     addresses |= {hit.address for hit in keyed}
     if len(addresses) > 1:
+        # What sessions taught may be told out of the notebook that it was written into; forgotten there, it is forgotten.
+        addresses -= {each for each in addresses if each.startswith("memory://root#")} if keyed else set()
+    if len(addresses) > 1:
         raise Ambiguous(selector, keyed or [])
     for address in addresses:
         found = _ADDRESS.search(address)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Deletion, Document, Drop, Root, Setting
+from byheart.domain.documents import Deletion, Document, Drop, Place, Root, Setting
 from byheart.domain.errors import NothingFound, Refused, Unwanted
 from byheart.domain.ports import Dialect
 from byheart.domain.records import Kind, Record, Request, Scope, spoken
@@ -80,19 +80,24 @@ def _superseded(context: Context, root: Root, name: str, record: Record) -> list
     notes: list[str] = []
 
     def decide(document: Document) -> Decision:
-        own = own_part(context, place, other, document)
-        rivals = [each for each in own.placed if opposition.exclude(each.record.text, record.text)]
-        notes.clear()
-        strict = [each for each in rivals if each.record.kind is Kind.CONSTRAINT]
-        notes.extend(f"it excludes the rule {each.record.text!r}; forget the one that does not hold" for each in strict)
-        gone = tuple(Drop(old=each, reason=None) for each in rivals if each not in strict)
-        notes.extend(f"it replaces {each.old.record.text!r} in {os.path.basename(str(place))}" for each in gone)
-        return Decision(changes=gone, action="replaced" if gone else "unchanged", record=record)
+        decision = _excluded(own_part(context, place, other, document), place, record)
+        notes[:] = decision.notes
+        return decision
 
     done = commit(context, root, other, decide)
     if done.written and done.undoable:
         notes.append(f"bring the older one back with: byheart undo {done.id}")
     return notes
+
+
+def _excluded(document: Document, place: Place, record: Record) -> Decision:
+    """What has to leave another notebook for a record, and what cannot."""
+    rivals = [each for each in document.placed if opposition.exclude(each.record.text, record.text)]
+    strict = [each for each in rivals if each.record.kind is Kind.CONSTRAINT]
+    notes = [f"it excludes the rule {each.record.text!r}; forget the one that does not hold" for each in strict]
+    gone = tuple(Drop(old=each, reason=None) for each in rivals if each not in strict)
+    notes += [f"it replaces {each.old.record.text!r} in {os.path.basename(str(place))}" for each in gone]
+    return Decision(changes=gone, action="replaced" if gone else "unchanged", record=record, notes=tuple(notes))
 
 
 def foreseen(context: Context, request: Request) -> str:
@@ -105,7 +110,15 @@ def foreseen(context: Context, request: Request) -> str:
     decision = _decided(document, name, _spelt(dialect, candidate), dialect, request, context.clock().date())
     words = {"added": "it would be added", "unchanged": "nothing would change", "reinforced": "it would be reinforced"}
     done = words.get(decision.action, f"one would be {decision.action}")
-    return "; ".join((done, *(context.scanner.redacted(note) for note in decision.notes)))
+    notes = [*decision.notes]
+    other = RULES if name == PROFILE else PROFILE
+    place = root.documents[other]
+    if request.asked and not request.copied and context.files.size(place) is not None:
+        notes += _excluded(
+            own_part(context, place, other, opened(context, root, other).document), place, candidate
+        ).notes
+    where = f"{done} ({scope.value}, {os.path.basename(str(root.documents[name]))})"
+    return "; ".join((where, *(context.scanner.redacted(note) for note in notes)))
 
 
 def _decided(document: Document, name: str, spelt: Record, dialect: Dialect, request: Request, today: date) -> Decision:

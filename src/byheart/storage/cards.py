@@ -96,7 +96,16 @@ def read(home: str, folder: str) -> Card | None:
     card = read_object(path_of(home, folder))
     if card is None or card.get("version") != VERSION or card.get("folder") != folder or not set(card) >= _SHAPE:
         return None
-    return card
+    # A home that was copied still holds cards of the one it was copied from.
+    made_in = os.path.dirname(card["general"][0][0]) if card["general"] else home
+    return card if made_in == home or _is_same_folder(made_in, home) else None
+
+
+def _is_same_folder(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def write(home: str, card: Card) -> None:

@@ -239,7 +239,8 @@ def confirm(selector: str, scope: str | None, as_object: bool) -> None:
 @group.json_option
 def settings(name: str | None, state: str | None, unset: bool, scope: str | None, as_object: bool) -> None:
     """Show or change settings: `enabled` and `announce_writes` per project, others in your config.toml."""
-    opened = common.opened(writes=True)
+    # A setting of the machine is read anew once it is changed: a brief made before that would be made with the old one.
+    opened = common.opened(writes=name in _SWITCHES and bool(state))
     where = common.scope_of(scope) or Scope.LOCAL
     if name and name not in _SWITCHES:
         _setting(opened, name, state, unset, as_object)
