@@ -354,3 +354,16 @@ def test_unreadable_notebook_is_not_said_to_be_forgotten_from(bench: Bench, cli:
     handle = bench.memory.list().hits[0].id
     Path(bench.path("triples")).write_bytes(b"\xff\xfe")
     assert cli("forget", handle, "--yes").code == 5
+
+
+def test_what_waited_for_a_yes_stands_in_no_other_item_once_it_is_forgotten(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(
+        ("user", "I like quagga functions, keep them below 30 lines"), *fixed(), ("user", "stop adding jokes to answers"), *fixed()
+    )  # fmt: skip
+    world.learn()
+    assert any("quagga" in each.situation for each in world.door().inbox())
+    door = world.door()
+    door.forget(door.target("I like quagga functions, keep them below 30 lines"))
+    world.learn()
+    assert world.holding("quagga") == []

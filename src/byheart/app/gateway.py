@@ -11,9 +11,9 @@ from byheart.app import briefs, config_file, connecting, doctor, gain, sessions,
 from byheart.app import config as settings
 from byheart.app.gateway_rows import Plain, cited_turns, facts_of, listed_of, row_of
 from byheart.app.open import Surroundings, open_memory
-from byheart.app.setting_rules import KEYS
+from byheart.app.setting_rules import KEYS, named
 from byheart.domain.documents import Place
-from byheart.domain.errors import BadInput, ByheartError, Conflict, NothingFound
+from byheart.domain.errors import ByheartError, Conflict, NothingFound
 from byheart.domain.records import Request, Scope
 from byheart.domain.sessions import Which
 from byheart.domain.values import asdict, replace
@@ -362,10 +362,11 @@ class Gateway:
         return asdict(done)
 
     def set(self, key: str, value: str | None) -> Plain:
-        """Set one setting in the user's file, or take it out there. Raises BadInput for one that there is not."""
+        """Set one setting in the user's file, or take it out there. Raises NothingFound for one that there is not."""
+        key = named(key)
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, 1)
-            raise BadInput(f"no setting is called {key!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            raise NothingFound(f"no setting is called {key!r}" + (f"; did you mean {near[0]}?" if near else ""))
         if value is None:
             config_file.unset(self.opened, key)
         else:

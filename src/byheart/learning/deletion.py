@@ -236,7 +236,15 @@ def _undecided(candidates: str, told: Sequence[str]) -> str:
         for each in every
         if not {normalised(str(each.get("default", ""))), normalised(str(each.get("quote", "")))} & wanted
     ]
-    return candidates if len(kept) == len(every) else json.dumps(kept)
+    # When it was said is told by a task's name, which may be the very words.
+    changed = [
+        {**each, "situation": ""} if _repeats(str(each.get("situation", "")), told) else each for each in kept
+    ]
+    return candidates if changed == every else json.dumps(changed)
+
+
+def _repeats(text: str, told: Sequence[str]) -> bool:
+    return any(len(each) >= _TELLING and normalised(each) in normalised(text) for each in told)
 
 
 def _out_of_note(own: HandbookFiles, line: Hit) -> None:

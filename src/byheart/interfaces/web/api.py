@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from byheart.interfaces.web.doors import Doors
 
 ROOT = "/api/v1"
-_TEXT, _FLAG = {"type": "string"}, {"type": "boolean"}
+_TEXT, _FLAG = {"type": "string", "pattern": "^[^\\u0000]*$", "maxLength": 10_000}, {"type": "boolean"}
+# What is remembered says something; a document may be empty.
+_SAID = {"type": "string", "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$", "minLength": 1, "maxLength": 200_000}
+_CONTENT = {"type": "string", "pattern": "^[^\\u0000]*$"}
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 100_000}
-_LONGEST = 200_000
+_BELOW = re.compile(r"/(?:confirm|forget)$")
 # How often it is looked whether memory changed, and how often a silent line is sent so that the client knows that it is there.
 _LOOK, _BEAT = 1.0, 15
 
@@ -53,15 +56,15 @@ OPERATIONS = (
     Operation(method="GET", path="/brief", summary="What the next session is told, or what an earlier one was told.", query={"session": _TEXT}, do=lambda g, a: g.brief(a.get("session") or None)),
     Operation(method="GET", path="/briefs", summary="The sessions that were told a brief.", do=lambda g, _: g.briefed()),
     Operation(method="GET", path="/records", summary="Records: all of them, or those that fit a query.", query={"query": _TEXT, "book": {**_TEXT, "enum": ["", "profile", "rules", "journal", "root"]}, "start": _NUMBER, "most": {**_NUMBER, "maximum": 500}}, do=lambda g, a: g.records(a.get("query", ""), a.get("book", ""), a.get("start", 0), a.get("most", 50))),
-    Operation(method="POST", path="/records", summary="Remember something.", body={"text": _TEXT, "everywhere": _FLAG}, required=("text",), do=lambda g, a: g.remember(a["text"], a.get("everywhere", False))),
+    Operation(method="POST", path="/records", summary="Remember something.", body={"text": _SAID, "everywhere": _FLAG}, required=("text",), do=lambda g, a: g.remember(a["text"], a.get("everywhere", False))),
     Operation(method="GET", path="/records/{id:path}/forget", summary="What would be forgotten.", do=lambda g, a: g.would_forget(a["id"])),
     Operation(method="POST", path="/records/{id:path}/confirm", summary="Say that a record is right.", do=lambda g, a: g.confirm(a["id"])),
-    Operation(method="PATCH", path="/records/{id:path}", summary="Put a record into other words.", body={"text": _TEXT, "was": {**_TEXT, "description": "What it said when it was read; another line by now is a conflict."}}, required=("text",), do=lambda g, a: g.reword(a["id"], a["text"], a.get("was"))),
+    Operation(method="PATCH", path="/records/{id:path}", summary="Put a record into other words.", body={"text": _SAID, "was": {**_CONTENT, "description": "What it said when it was read; another line by now is a conflict."}}, required=("text",), do=lambda g, a: g.reword(a["id"], a["text"], a.get("was"))),
     Operation(method="DELETE", path="/records/{id:path}", summary="Forget a record for good: by its id, its address or its words.", do=lambda g, a: g.forget(a["id"])),
     Operation(method="GET", path="/experiences", summary="Experiences that fit a situation.", query={"query": _TEXT}, do=lambda g, a: g.experiences(a.get("query", ""))),
     Operation(method="GET", path="/documents", summary="The files of memory.", do=lambda g, _: g.documents()),
     Operation(method="GET", path="/documents/{name:path}", summary="One file, with its ETag.", do=lambda g, a: g.document(a["name"])),
-    Operation(method="PUT", path="/documents/{name:path}", summary="Write a file that still is the one with this ETag.", body={"text": _TEXT}, required=("text",), headers=("If-Match",), do=lambda g, a: g.write_document(a["name"], a["text"], a["If-Match"])),
+    Operation(method="PUT", path="/documents/{name:path}", summary="Write a file that still is the one with this ETag.", body={"text": _CONTENT}, required=("text",), headers=("If-Match",), do=lambda g, a: g.write_document(a["name"], a["text"], a["If-Match"])),
     Operation(method="GET", path="/sessions", summary="Sessions, the newest first, or those that fit a query.", query={"query": _TEXT, "agent": _TEXT, "start": _NUMBER, "everywhere": _FLAG}, do=lambda g, a: g.sessions(a.get("query", ""), a.get("agent", ""), a.get("start", 0), a.get("everywhere", False))),
     Operation(method="GET", path="/sessions/{id}", summary="One session to read.", do=lambda g, a: g.session(a["id"])),
     Operation(method="GET", path="/skills", summary="This project's skills.", do=lambda g, _: g.skills()),
@@ -74,7 +77,7 @@ OPERATIONS = (
     Operation(method="GET", path="/jobs", summary="The work of learning.", do=lambda g, _: g.jobs()),
     Operation(method="GET", path="/health", summary="How installation, agents and files stand.", do=lambda g, _: g.health()),
     Operation(method="GET", path="/settings", summary="Every setting.", do=lambda g, _: g.settings()),
-    Operation(method="PUT", path="/settings/{key}", summary="Set a setting; null takes it out of the user's file.", body={"value": {"type": ["string", "null"]}}, required=("value",), is_admin=True, do=lambda g, a: g.set(a["key"], a["value"])),
+    Operation(method="PUT", path="/settings/{key}", summary="Set a setting; null takes it out of the user's file.", body={"value": {**_TEXT, "type": ["string", "null"]}}, required=("value",), is_admin=True, do=lambda g, a: g.set(a["key"], a["value"])),
     Operation(method="POST", path="/memory", summary="Turn this project's memory on or off.", body={"on": _FLAG}, required=("on",), is_admin=True, do=lambda g, a: g.switch(a["on"])),
 )  # fmt: skip
 
@@ -93,6 +96,9 @@ def _endpoint(by_method: dict[str, Operation]) -> Callable[[Request], Awaitable[
         method = "GET" if request.method == "HEAD" else request.method
         operation = by_method[method]
         try:
+            if _BELOW.search(str(request.path_params.get("id", ""))) and operation.path == "/records/{id:path}":
+                # What stands behind an id is another address, with methods of its own.
+                raise Problem(405, "MethodNotAllowed", f"{request.method} is not for this address")
             if operation.is_admin and request.scope["role"] != "admin":
                 raise Problem(403, "Forbidden", "this token may not change settings")
             given = await _given(operation, request)
@@ -124,9 +130,7 @@ async def _given(operation: Operation, request: Request) -> dict[str, Any]:
     for name in operation.headers:
         value = request.headers.get(name, "")
         if not re.fullmatch(r'"[0-9a-f]{0,64}"', value):
-            raise Problem(
-                428 if not value else 400, "BadInput", f"{name} must be the ETag that was given with the file"
-            )
+            raise Problem(400, "BadInput", f"{name} must be the ETag that was given with the file")
         given[name] = value.strip('"')
     if any("\x00" in value for value in given.values() if isinstance(value, str)):
         raise Problem(400, "BadInput", "a NUL character is in it")
@@ -171,8 +175,10 @@ def _check(name: str, value: Any, kind: dict[str, Any]) -> None:
     is_fine = any({"string": isinstance(value, str), "boolean": isinstance(value, bool), "null": value is None}.get(each, False) for each in kinds)  # fmt: skip
     if not is_fine:
         raise Problem(400, "BadInput", f"{name} must be a {' or '.join(kinds)}")
-    if isinstance(value, str) and len(value) > _LONGEST and name != "text":
+    if isinstance(value, str) and len(value) > kind.get("maxLength", len(value)):
         raise Problem(400, "BadInput", f"{name} is too long")
+    if isinstance(value, str) and len(value) < kind.get("minLength", 0):
+        raise Problem(400, "BadInput", f"{name} is empty")
     if "enum" in kind and value not in kind["enum"]:
         raise Problem(400, "BadInput", f"{name} must be one of: {', '.join(kind['enum'])}")
     if isinstance(value, str) and any(0xD800 <= ord(each) <= 0xDFFF for each in value):
@@ -213,7 +219,7 @@ async def _described(_: Request) -> Response:
 
 
 _PROBLEM = {"type": "object", "properties": {"error": _TEXT, "message": _TEXT}, "required": ["error", "message"]}
-_FAILURES = {"400": "The request is wrong.", "401": "The token is missing or wrong.", "403": "Not allowed.", "404": "There is no such thing.", "405": "Not with this method.", "409": "It was changed in the meantime.", "413": "Too large.", "415": "The body must be JSON.", "422": "It is refused, and why.", "428": "If-Match is missing.", "429": "Too many requests.", "503": "Busy, or the machine is in the way."}  # fmt: skip
+_FAILURES = {"400": "The request is wrong.", "401": "The token is missing or wrong.", "403": "Refused, and why.", "404": "There is no such thing.", "405": "Not with this method.", "409": "It was changed in the meantime.", "413": "Too large.", "415": "The body must be JSON.", "429": "Too many requests.", "503": "Busy, or the machine is in the way."}  # fmt: skip
 
 
 def description() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from byheart.app.gateway import Gateway
 from byheart.app.gateway_rows import plain
 from byheart.app.open import redacted
-from byheart.domain.errors import BadInput, BadSetting, Busy, ByheartError, Conflict, Environment, NothingFound
+from byheart.domain.errors import BadInput, Busy, ByheartError, Conflict, Environment, NothingFound, NotUndoable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,10 +81,11 @@ class Doors:
 def _status(error: ByheartError) -> int:
     if isinstance(error, NothingFound):
         return 404
-    if isinstance(error, BadInput | BadSetting):
+    if isinstance(error, BadInput):
         return 400
     if isinstance(error, Busy):
         return 503
-    if isinstance(error, Conflict):
+    if isinstance(error, Conflict | NotUndoable):
         return 409
-    return 503 if isinstance(error, Environment) else 422
+    # Text that may not be stored, and a value that a setting does not take.
+    return 503 if isinstance(error, Environment) else 403

@@ -66,7 +66,11 @@ async def rpc(request: Request) -> Response:
     try:
         result = await doors.ask(lambda gateway: call(gateway, params))
     except Problem as problem:
-        status = 400 if problem.status in (400, 404, 422) else problem.status
+        status = (
+            400
+            if problem.status in (400, 404) or (problem.name != "Forbidden" and problem.status == 403)
+            else problem.status
+        )
         code = "BAD_REQUEST" if status == 400 else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", problem.name).upper()
         return _failed(name, audit, status, code, problem.message)
     return JSONResponse({**({"id": name} if name is not None else {}), "auditId": audit, "ok": True, "result": result})
