@@ -142,6 +142,10 @@ def handbook(own_files: HandbookFiles) -> list[BriefSection]:
     for each in found:
         each.sources = [str(place)]
     index.sources.append(str(own_files.place(MEMORY)))
+    # What a notebook tells is not told twice, and what it no longer tells is.
+    wishes.sources += [
+        str(root.documents[name]) for root in own_files.context.roots.values() for name in (PROFILE, RULES)
+    ]
     text = own_files.context.files.read(place).text
     try:
         # Sessions are sent there for more.
@@ -321,7 +325,14 @@ def journal(context: Context) -> BriefSection:
         own_files = files.journal_files(context, root)
         days = [own_files.daily(today + timedelta(days=offset)) for offset in (-1, 0)]
         section.sources += [str(each) for each in (own_files.memory, own_files.user, own_files.long_memory, *days)]
-    if not any(context.files.size(files.journal_files(context, root).memory) for root in context.roots.values()):
+    own = [files.journal_files(context, root).memory for root in context.roots.values()]
+    try:
+        # Read, since what is no file at all has no size either.
+        is_empty = not any(context.files.size(place) or context.files.read(place).text for place in own)
+    except ByheartError as error:
+        section.notes.append(f"journal: {error}")
+        is_empty = False
+    if is_empty:
         # A session that is told of nothing needs no file for it.
         return section
     if not context.journal.session_memory_enabled:

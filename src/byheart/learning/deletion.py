@@ -237,9 +237,7 @@ def _undecided(candidates: str, told: Sequence[str]) -> str:
         if not {normalised(str(each.get("default", ""))), normalised(str(each.get("quote", "")))} & wanted
     ]
     # When it was said is told by a task's name, which may be the very words.
-    changed = [
-        {**each, "situation": ""} if _repeats(str(each.get("situation", "")), told) else each for each in kept
-    ]
+    changed = [{**each, "situation": ""} if _repeats(str(each.get("situation", "")), told) else each for each in kept]
     return candidates if changed == every else json.dumps(changed)
 
 
