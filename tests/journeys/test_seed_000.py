@@ -17,6 +17,7 @@ from byheart.notebooks.formats.profile_yaml import NOTES_HEADING, YamlBlock
 from byheart.notebooks.overview import active_profile
 from byheart.testing import Bench
 from byheart.text.lines import yaml_fences
+from tests.brief.kit import hook
 from tests.conftest import Cli
 
 PROFILE = "yaml-block"
@@ -565,3 +566,23 @@ def test_anchors_and_tags_are_refused_and_the_file_is_left_alone(bench: Bench, o
         bench.remember("concise", key="writing.tone")
     bench.memory.profile()
     assert Path(path).read_bytes() == before
+
+
+def test_start_of_a_session_makes_and_mends_the_file_that_the_user_keeps_in_the_repository(
+    bench: Bench, cli: Cli
+) -> None:
+    assert cli("init", "--in-repo", "--yes", "--no-learn", "--no-install").code == 0
+    place = Path(bench.project, "memories.md")
+    place.unlink()
+    hook(bench, "session-start")
+    assert place.read_text().count("```yaml") == 1
+    place.write_text("I wrote over it.\n", encoding="utf-8")
+    hook(bench, "session-start")
+    text = place.read_text()
+    assert text.count("```yaml") == 1 and "I wrote over it." in text.partition("Non-authoritative notes")[2]
+
+
+def test_start_of_a_session_makes_no_file_in_a_repository_unasked(bench: Bench) -> None:
+    bench.remember("I prefer pnpm")
+    hook(bench, "session-start")
+    assert not Path(bench.project, "memories.md").exists()

@@ -354,7 +354,7 @@ def _local(
         wanted = _chosen(around, chosen, project.folder) if chosen else in_repo[name]
         is_there = os.path.lexists(str(wanted))
         if _is_named(around, chosen) or (
-            trust.allows(wanted) if is_there else bool(chosen) or config.flag("store.in_repo")
+            trust.allows(wanted) if is_there else chosen or config.flag("store.in_repo") or trust.has_made(wanted)
         ):
             documents[name] = wanted
             if wanted != usual and os.path.lexists(str(usual)):

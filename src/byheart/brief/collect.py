@@ -62,7 +62,9 @@ def profile(context: Context) -> BriefSection:
     """The Active Profile."""
     section = BriefSection(name="profile", title="What the user wants", share=0.2)
     section.sources = [str(root.documents[PROFILE]) for root in context.roots.values()]
-    view = overview.profile(context, _BOTH, activates=False)
+    # Where the user keeps memory in the repository, a session's start makes the file and mends it; elsewhere it only looks.
+    in_repo = context.trust.has_made(context.roots[Scope.LOCAL].documents[PROFILE])
+    view = overview.profile(context, _BOTH, activates=in_repo)
     section.notes += [*view.notes, *map(_wrong, view.problems)]
     for hit in view.bullets:
         record = hit.record

@@ -116,6 +116,10 @@ class Trust:
                 }
             )
 
+    def has_made(self, place: Place) -> bool:
+        """Whether byheart made a file here, so that its user chose to keep memory in the repository."""
+        return f"made {place}" in self._own()
+
     def covers(self, place: Place) -> bool:
         """Whether a file lies in this checkout, so that it may have come with it."""
         path = str(place)
