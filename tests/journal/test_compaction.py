@@ -491,3 +491,42 @@ def test_many_rounds_lose_nothing_and_stay_small(bench: Bench) -> None:
     kept = text + archive(bench)
     assert [id_ for id_ in ids if id_ not in kept] == []
     assert len(bench.memory.journal().read_all()) <= 80
+
+
+class NotedFiles(SharedFiles):
+    """Files that remember what was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+
+    def write(self, place: Place, text: str, base: str) -> Snapshot:
+        self.written.append(str(place))
+        return super().write(place, text, base)
+
+
+@pytest.mark.parametrize("left", ["", "byheart 2026-01-01T00:00:00+00:00\n"])
+def test_compaction_of_a_journal_in_a_workspace_holds_the_lock_that_other_programs_know(
+    tmp_path: Path, left: str
+) -> None:
+    bench = Bench(str(tmp_path), flags=("paths.journal=MEMORY.md",))
+    bench.files = NotedFiles()
+    lock = Path(bench.project, "tmp", "memory-compaction.lock")
+    aged(bench)
+    if left:
+        # Of a run of ours that was killed.
+        lock.parent.mkdir()
+        lock.write_text(left, encoding="utf-8")
+    assert bench.memory.journal().compact(force=True).ran
+    assert str(lock) in bench.files.written and not lock.exists()
+
+
+def test_journal_that_begins_in_a_repository_is_kept_out_of_git_with_a_word(tmp_path: Path) -> None:
+    bench = Bench(str(tmp_path), flags=("paths.journal=MEMORY.md",))
+    exclude = Path(bench.project, ".git", "info", "exclude")
+    exclude.parent.mkdir(parents=True, exist_ok=True)
+    exclude.write_text("*.swp\n", encoding="utf-8")
+    notes = bench.memory.journal().append({"text": "Hello"}).notes
+    assert any("kept out of git" in note for note in notes)
+    assert exclude.read_text().split("\n") == ["*.swp", "/MEMORY.md", "/LONGMEMORY.md", "/memory/", ""]
+    assert bench.memory.journal().append({"text": "Again"}).notes == ()

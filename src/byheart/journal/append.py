@@ -58,6 +58,8 @@ def append(
     own_journal = journal_files(context, root)
     with context.files.locked(root):
         _refuse_full(context, own_journal.memory, line)
+        if context.files.size(own_journal.memory) is None:
+            notes += _kept_out_of_git(context, own_journal)
         _put(context, own_journal.memory, line + "\n")
         daily = own_journal.daily(local_day(context, context.clock()))
         notes += _put_daily(context, daily, line + "\n")
@@ -77,6 +79,25 @@ def append(
         trimmed=trimmed,
         notes=tuple(notes),
     )
+
+
+def _kept_out_of_git(context: Context, own_journal: JournalFiles) -> list[str]:
+    """Have git leave a journal alone that begins in a repository, by the file that git keeps for one machine; what to tell of it."""
+    top, memory = context.project.folder.rstrip("/") + "/", str(own_journal.memory)
+    if context.project.common_folder is None or not memory.startswith(top):
+        return []
+    folder = memory.removeprefix(top).rpartition("/")[0]
+    wanted = [f"/{folder}/{name}".replace("//", "/") for name in ("MEMORY.md", "LONGMEMORY.md", "memory/")]
+    place = Place(context.project.common_folder, "info/exclude")
+    try:
+        known = context.files.read(place)
+        lines = (known.text or "").split("\n")
+        if missing := [line for line in wanted if line not in lines]:
+            text = (known.text or "").rstrip("\n")
+            context.files.write(place, "\n".join([*([text] if text else []), *missing, ""]), known.digest)
+    except ByheartError:
+        return [f"git may commit {own_journal.memory}: add it to .gitignore to keep it to yourself"]
+    return ["the journal is kept out of git (.git/info/exclude)"] if missing else []
 
 
 def _refuse_full(context: Context, place: Place, line: str) -> None:

@@ -9,8 +9,8 @@ Everything that is written is written under the lock.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from byheart.domain.documents import Document, Place, Root, Splice, spliced
@@ -33,6 +33,7 @@ from byheart.workspace.context import JOURNAL, Context
 LOCK = "compaction"
 # What CursorClaw makes while it compacts, and how old one may be that still counts.
 _THEIR_LOCK, _THEIR_PATIENCE = "tmp/memory-compaction.lock", timedelta(hours=1)
+_OURS = "byheart"
 _ROUNDS = 5
 _PAUSE = timedelta(hours=1)
 
@@ -65,21 +66,46 @@ def compact(context: Context, scope: Scope, *, force: bool = False, session: str
         if not ours or _is_held_elsewhere(context, own_journal):
             _log(context, root, "compaction skipped", "compaction skipped: another one holds the lock")
             return _not_run(own_journal, "lock", "lock held")
-        if session is not None:
-            append(context, checkpoint(session), scope)
-        return _run(context, own_journal)
+        with _held(context, own_journal):
+            if session is not None:
+                append(context, checkpoint(session), scope)
+            return _run(context, own_journal)
+
+
+def _their_lock(own_journal: JournalFiles) -> Place:
+    folder = own_journal.memory.path.rpartition("/")[0]
+    return Place(own_journal.memory.base, f"{folder}/{_THEIR_LOCK}".lstrip("/"))
+
+
+@contextmanager
+def _held(context: Context, own_journal: JournalFiles) -> Iterator[None]:
+    """Say to other programs that keep this journal that it is being compacted; nobody else keeps one in byheart's own folder."""
+    place, made = _their_lock(own_journal), None
+    if own_journal.memory.base != own_journal.root.folder.base:
+        with suppress(ByheartError):
+            # One of another program's is theirs to remove; our own is of a run that was killed.
+            known = context.files.read(place)
+            if known.text is None or known.text.startswith(_OURS):
+                made = context.files.write(place, f"{_OURS} {context.clock().isoformat()}\n", known.digest)
+    try:
+        yield
+    finally:
+        if made is not None:
+            with suppress(ByheartError):
+                context.files.remove(place, made.digest)
+                context.files.prune(Place(place.base, place.path.rpartition("/")[0]))
 
 
 def _is_held_elsewhere(context: Context, own_journal: JournalFiles) -> bool:
     """Whether another program that keeps this journal is compacting it: it says so with a file beside MEMORY.md, which one that was
     killed leaves behind."""
-    folder = own_journal.memory.path.rpartition("/")[0]
-    place = Place(own_journal.memory.base, f"{folder}/{_THEIR_LOCK}".lstrip("/"))
+    place = _their_lock(own_journal)
     try:
         stamp = context.files.stamp(place)
+        # Whoever asks has our own lock, so no other of us is at it.
+        if not stamp or (context.files.read(place).text or "").startswith(_OURS):
+            return False
     except ByheartError:
-        return False
-    if not stamp:
         return False
     written = int(stamp.split(":")[1]) / 1e9
     return abs(context.clock().timestamp() - written) < _THEIR_PATIENCE.total_seconds()
