@@ -168,3 +168,19 @@ def test_mistyped_flag_names_the_nearest_and_not_every_key(tmp_path: Path) -> No
     with pytest.raises(BadInput, match=r"brief\.tokens") as told:
         load(none, none, {}, ["brief.token=5"])
     assert len(str(told.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("continuity.memoryCompactionMaxRecords", "journal.memory_compaction_threshold_records"),
+        ("continuity.memoryCompactionMaxChars", "journal.memory_compaction_threshold_chars"),
+        ("continuity.memoryCompactionScheduleCron", "journal.memory_compaction_schedule"),
+        ("continuity.sessionMemoryCap", "journal.session_memory_cap"),
+        ("memory.includeSecretsInPrompt", "journal.include_secrets_in_prompt"),
+        ("memory.integrityScanEveryMs", "journal.integrity_scan_every_ms"),
+        ("memories.maxRolloutsPerStartup", "learning.sessions_per_start"),
+    ],
+)
+def test_settings_answer_to_the_names_of_other_programs(theirs: str, ours: str) -> None:
+    assert setting_rules.named(theirs) == ours and ours in setting_rules.KEYS

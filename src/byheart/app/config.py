@@ -372,13 +372,6 @@ class Carried:
         return [f"{key.removeprefix('journal.')} = {value}\n" for key, value in spelled.items()]
 
 
-_ALIASES = {
-    "memory_compaction_max_records": "memory_compaction_threshold_records",
-    "memory_compaction_max_chars": "memory_compaction_threshold_chars",
-    "memory_compaction_schedule_cron": "memory_compaction_schedule",
-}
-
-
 def carried(origin: str, raw: object) -> Carried:
     """The journal's settings in a configuration with `continuity` and `memory` sections, in their own spelling.
 
@@ -394,7 +387,8 @@ def carried(origin: str, raw: object) -> Carried:
             continue
         for name, value in content.items():
             snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", str(name)).lower()
-            key = f"journal.{_ALIASES.get(snake, snake)}"
+            known = named(f"{section}.{name}")
+            key = known if known in KEYS else f"journal.{snake}"
             if key not in KEYS:
                 ignored.append(f"{section}.{name}")
             elif value is not None:

@@ -150,6 +150,11 @@ def _camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
+_JOURNAL_NAMES = {
+    "memoryCompactionMaxRecords": "memory_compaction_threshold_records",
+    "memoryCompactionMaxChars": "memory_compaction_threshold_chars",
+    "memoryCompactionScheduleCron": "memory_compaction_schedule",
+}
 # By which names oh-my-pi and CursorClaw call the same.
 ALIASES = {
     "memories.enabled": "learning.enabled",
@@ -158,7 +163,9 @@ ALIASES = {
     "memories.maxRolloutsPerStartup": "learning.sessions_per_start",
     "memories.summaryInjectionTokenLimit": "learning.summary_tokens",
     **{f"continuity.{_camel(key.removeprefix('journal.'))}": key for key in KEYS if key.startswith("journal.")},
-}
+    **{f"continuity.{theirs}": f"journal.{ours}" for theirs, ours in _JOURNAL_NAMES.items()},
+    **{f"memory.{_camel(name)}": f"journal.{name}" for name in ("include_secrets_in_prompt", "integrity_scan_every_ms") if f"journal.{name}" in KEYS},
+}  # fmt: skip
 
 
 def named(key: str) -> str:

@@ -60,7 +60,11 @@ TOOLS: list[dict[str, Any]] = [
         "recall_memory",
         "Recall memory",
         "Search what is remembered about this user and project: preferences, rules, decisions, lessons, how things are done. Ask in plain words.",
-        {"query": _text("What you want to know."), "limit": _LIMIT},
+        {
+            "query": _text("What you want to know."),
+            "limit": _LIMIT,
+            "top_k": {**_LIMIT, "description": "The same as limit."},
+        },
         ["query"],
         reads=True,
     ),

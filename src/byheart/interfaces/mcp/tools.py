@@ -79,7 +79,8 @@ class MemoryTools:
         told: Callable[..., str] = getattr(self, f"_{name}")
         return told(**given)
 
-    def _recall_memory(self, query: str, limit: int = 5) -> str:
+    def _recall_memory(self, query: str, limit: int = 5, top_k: int | None = None) -> str:
+        limit = top_k or limit
         found = self._opened.memory.recall(query, most=min(60, 4 * limit))
         # One thing learnt in several sessions is one answer.
         once = {core_of(hit.record.text).casefold(): hit for hit in reversed(found.hits)}
