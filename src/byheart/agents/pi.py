@@ -9,6 +9,7 @@ from functools import partial
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
 from byheart.agents.installing.pieces import (
+    COMMAND,
     HOOKS,
     SKILL,
     TOOLS,
@@ -61,7 +62,10 @@ def pi_recipe(target: InstallTarget, texts: Texts) -> Recipe:
     folder = base(target, "PI_CODING_AGENT_DIR", ".pi/agent")
     place = f"{target.project}/.pi" if target.project else folder
     text = script(texts("pi.ts"), target).replace("{{client}}", "pi")
-    pieces = (own_file(f"{place}/extensions/byheart.ts", text, "tells a session what memory holds, offers memory as tools, and learns when it ends"),)  # fmt: skip
+    pieces = (
+        own_file(f"{place}/extensions/byheart.ts", text, "tells a session what memory holds, offers memory as tools, and learns when it ends"),
+        own_file(f"{place}/prompts/memory.md", with_command(texts("command.md"), target), COMMAND),
+    )  # fmt: skip
     return Recipe(agent="pi", pieces=pieces, folders=(folder,), programs=("pi",))
 
 
@@ -74,6 +78,8 @@ def oh_my_pi_recipe(target: InstallTarget, texts: Texts) -> Recipe:
         own_file(f"{place}/extensions/byheart.ts", text, HOOKS),
         member(f"{place}/mcp.json", ("mcpServers", "byheart"), {"type": "stdio", **server(target)}, TOOLS),
         own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
+        # Its own /memory is about its own memory.
+        own_file(f"{place}/commands/byheart-memory.md", with_command(texts("command.md"), target), COMMAND),
     ]
     return Recipe(agent="oh-my-pi", pieces=tuple(pieces), folders=(folder,), programs=("omp",))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from byheart.agents.agent import Agent, MemoryFolder, Texts
 from byheart.agents.installing.pieces import (
+    COMMAND,
     SKILL,
     TOOLS,
     InstallTarget,
@@ -152,6 +153,7 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
         *grouped_hooks(target, f"{place}/settings.json", "qwen-code", events, seconds=10_000, matchers=_TOOLS),
         member(f"{place}/settings.json", ("mcpServers", "byheart"), server(target), TOOLS),
         own_file(f"{place}/skills/byheart/SKILL.md", with_command(texts("skill.md"), target), SKILL),
+        own_file(f"{place}/commands/memory.toml", with_command(texts("command.toml"), target), COMMAND),
     ]
     return Recipe(agent="qwen-code", pieces=tuple(pieces), folders=(folder,), programs=("qwen",))
 

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Any
 from byheart import prompts
 from byheart.brief import collect
 from byheart.brief import triggers as rules_of
+from byheart.brief.stale_lines import SaidAlready, files_in, folders_in, lost_command, targets_of
 from byheart.domain.brief import BriefLine, BriefSection, BriefSettings, MomentSettings
 from byheart.domain.documents import Place
 from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import MEMORY, SUMMARY
 from byheart.domain.values import asdict, dataclass, replace
-from byheart.handbook.phrases import signal_of
+from byheart.handbook.phrases import one_line, signal_of
 from byheart.handbook.summary import ALSO_MET
 from byheart.language.opposition import exclude
 from byheart.text.client_text import defused
 from byheart.text.deferred import module
-from byheart.text.similarity import content_words, normalised
+from byheart.text.similarity import normalised
 from byheart.text.tokens import tokens
 from byheart.workspace.context import PROFILE, RULES, is_enabled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from byheart.domain import records
     from byheart.learning import capture, judgement
@@ -170,7 +171,7 @@ def _standing(parts: CardParts) -> list[capture.Captured]:
 def _announced(parts: CardParts, saved: Sequence[capture.Captured]) -> list[list[str]]:
     """What was saved unasked, the newest first: when, what, and the handle by which it can be taken back."""
     clean = parts.context.scanner.redacted
-    found = [[row.at, defused(clean(row.stored), _LONGEST), row.handle] for row in saved if row.announce]
+    found = [[row.at, defused(clean(_named_shortly(row)), _LONGEST), row.handle] for row in saved if row.announce]
     for row in collect.judged(parts.handbook) if parts.asks else ():
         if not any(wishes.same(row[1], each.text) for each in saved):
             found.append(row)
@@ -226,6 +227,24 @@ def _every_source(parts: CardParts) -> list[str]:
     ]
 
 
+def _named_shortly(row: capture.Captured) -> str:
+    """What was saved, in as many words as somebody needs to know it by: of a lesson, what it is about."""
+    command, is_lesson, _ = row.text.partition(capture.FAILS)
+    return f"what helps when `{one_line(command, 60)}` fails" if is_lesson else row.stored
+
+
+def _lessons_of_summary(parts: CardParts, saved: Sequence[capture.Captured]) -> list[str]:
+    """The lessons of a notebook that the summary tells better, as what to do."""
+    lessons = [(row, row.text.partition(capture.FAILS)[2]) for row in saved if capture.FAILS in row.text]
+    if not lessons:
+        return []
+    try:
+        summary = parts.context.files.read(parts.handbook.place(SUMMARY)).text or ""
+    except ByheartError:
+        return []
+    return [normalised(row.stored) for row, error in lessons if error[:_ERROR] in summary]
+
+
 class _Said:
     """What has been taken into a card so far, and what stands in the way of a line."""
 
@@ -245,6 +264,7 @@ class _Said:
             for name in _NOTEBOOKS
             if name in kept
         }
+        self._lessons = _lessons_of_summary(parts, saved)
         # What of the summary may be told, all of its sections together.
         self._left = parts.summary_tokens
 
@@ -322,8 +342,10 @@ class _Said:
         )
         if any(exclude(other, said) for other in rivals):
             return line, "it excludes one that is told"
-        if section in ("wishes", "tips") and (notebook := self._in_notebook(each.text)):
+        if section == "wishes" and (notebook := self._in_notebook(each.text)):
             return line, notebook
+        if section in _NOTEBOOKS and any(normalised(said).endswith(lesson) for lesson in self._lessons):
+            return line, "it is told as what was learnt, with what helped"
         self._known.add(key)
         self._noted.setdefault((section, each.is_global), []).append(said)
         parts = signal_of(each.text)
@@ -344,8 +366,7 @@ class _Said:
             if normalised(row.stored)[:_ERROR] not in told:
                 # It stands there, and a session is not told of it.
                 continue
-            _, is_lesson, error = row.text.partition(capture.FAILS)
-            if (error[:_ERROR] in text) if is_lesson else wishes.same(row.text, _CONTEXT.sub("", text)):
+            if capture.FAILS not in row.text and wishes.same(row.text, _CONTEXT.sub("", text)):
                 return f"{_FILES_OF[row.dialect]} tells it"
         return ""
 
@@ -391,104 +412,3 @@ def _harmless(context: Context, section: BriefSection, lines: list[BriefLine]) -
 def served(parts: CardParts, section: BriefSection) -> dict[str, Any]:
     """One section as a card would keep it, where there is no card for it."""
     return _Said(parts, {}).served(section)
-
-
-_CODE = re.compile(r"`([^`\n]{2,200})`")
-_PATH = re.compile(r"(?:\./)?[\w@.+-]+(?:/[\w@.+-]+)+|[\w@+-]+\.(?:py|ts|tsx|js|mjs|cjs|jsx|go|rs|java|kt|rb|php|c|h|cpp|cs|md|mdx|toml|json|ya?ml|sh|sql|html|css|lock|cfg|ini|txt)")  # fmt: skip
-_LINE = re.compile(r":\d+(?::\d+)?$")
-_MAKE = re.compile(r"^(?:make|gmake)\s+([A-Za-z][\w.-]*)(?:\s|$)")
-_RUN = re.compile(r"^(?:npm|pnpm|yarn|bun)\s+run\s+([\w:.-]+)(?:\s|$)")
-_JUST = re.compile(r"^just\s+([A-Za-z][\w-]*)(?:\s|$)")
-# How much of a line another text has to say for it to be said already, and how many words make a line.
-_SAID, _WORDS = 0.8, 3
-# Folders and files that come and go with a build say nothing about a line.
-_PASSING = ("node_modules/", "dist/", "build/", "target/", ".venv/", "venv/", "coverage/", "tmp/")
-
-
-def files_in(text: str) -> tuple[str, ...]:
-    """The files that a line speaks of in code, as a project would have them."""
-    found: dict[str, None] = {}
-    for code in _CODE.findall(text):
-        path = _LINE.sub("", code.strip())
-        if _PATH.fullmatch(path) and "://" not in path and not path.startswith("@") and not path.startswith(_PASSING):
-            found[path.removeprefix("./")] = None
-    return tuple(found)
-
-
-def folders_in(text: str) -> tuple[str, ...]:
-    """Folders that a command of a line is run in."""
-    return tuple(dict.fromkeys(re.findall(r" in `([^`\n]+)`", text)))
-
-
-def lost_command(text: str, targets: Mapping[str, frozenset[str]]) -> str | None:
-    """A command of a line that the project no longer has. `targets` are what its make, just and package files name; a kind
-    that is missing there is not known, and nothing is said of it."""
-    for code in _CODE.findall(text):
-        for kind, pattern in (("make", _MAKE), ("run", _RUN), ("just", _JUST)):
-            found = pattern.match(code.strip())
-            if found and kind in targets and found[1] not in targets[kind]:
-                return f"`{found[0].strip()}` is no longer defined"
-    return None
-
-
-def targets_of(
-    makefile: str | None, package: Mapping[str, object] | None, justfile: str | None
-) -> dict[str, frozenset[str]]:
-    """The commands that a project's own files define, by kind."""
-    found: dict[str, frozenset[str]] = {}
-    if makefile is not None:
-        rules = re.findall(r"^([A-Za-z][\w.%/ -]*?)\s*::?(?!=)", makefile, re.MULTILINE)
-        # Patterns and includes may define anything.
-        if "%" not in "".join(rules) and not re.search(r"^-?include\b", makefile, re.MULTILINE):
-            found["make"] = frozenset(name for rule in rules for name in rule.split())
-    if package is not None:
-        scripts = package.get("scripts")
-        found["run"] = frozenset(scripts) if isinstance(scripts, dict) else frozenset()
-    if justfile is not None and not re.search(r"^(?:import|mod)\b", justfile, re.MULTILINE):
-        found["just"] = frozenset(re.findall(r"^@?([A-Za-z][\w-]*)[^:=\n]*:(?!=)", justfile, re.MULTILINE))
-    return found
-
-
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_NEGATED = frozenset("not no never dont don't without avoid stop neither nor cannot can't won't shouldn't mustn't doesn't isn't".split())  # fmt: skip
-
-
-class SaidAlready:
-    """What instruction files tell every session anyway. It hides only what was worked out from sessions: whether a file means a line
-    or takes it back a line further on is nobody's to tell, so nothing that the user said is hidden by it."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._lines = [
-            (name, words, _is_negated(line))
-            for name, text in texts.items()
-            for line in _plain_lines(_COMMENT.sub("", text))
-            if len(words := frozenset(content_words(line))) >= _WORDS
-        ]
-
-    def where(self, parts: Iterable[str]) -> str | None:
-        """The file that says one of these, and no more than that, already; None where none does."""
-        for part in parts:
-            wanted = frozenset(content_words(part))
-            if len(wanted) < _WORDS:
-                continue
-            for name, words, negated in self._lines:
-                common = len(wanted & words)
-                is_same = common / len(wanted) >= _SAID and common / len(words) >= _SAID
-                if is_same and negated == _is_negated(part):
-                    return name
-        return None
-
-
-def _is_negated(text: str) -> bool:
-    """Whether a sentence says no; twice no is not yes here, it is only said otherwise."""
-    return bool(_NEGATED & set(re.findall(r"[\w']+", text.casefold().replace("’", "'"))))
-
-
-def _plain_lines(text: str) -> Iterator[str]:
-    fenced = False
-    for line in text.split("\n"):
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and line.strip():
-            yield line

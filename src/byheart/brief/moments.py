@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from byheart.brief import remarks
-from byheart.brief.build import files_in
+from byheart.brief.stale_lines import files_in
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import one_line, short_id
 from byheart.handbook.raw import parsed_raw

@@ -301,7 +301,7 @@ def test_learnt_line_is_forgotten_by_the_address_that_the_brief_gives(tmp_path: 
     home.session(("user", "Mend it. From now on always use zirconium bolts in the oven door."), *fixed())
     home.learn()
     brief = spoken(home.bench, ask("prompts/get", name="memory"))[0]["result"]["messages"][0]["content"]["text"]
-    line = next(each for each in brief.split("\n") if "zirconium" in each and "memory://root#h" in each)
+    line = next(each for each in brief.split("\n") if "zirconium" in each and "memory://" in each)
     address = line.rpartition("[")[2].rstrip("]")
     found = spoken(home.bench, ask("tools/call", name="forget_memory", arguments={"memory": address}))[0]
     assert found["result"]["isError"] is False and "Forgotten" in found["result"]["content"][0]["text"]

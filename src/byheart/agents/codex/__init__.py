@@ -15,6 +15,7 @@ from byheart.agents.codex import trust
 from byheart.agents.codex.transcripts import NAME, CodexReader, document
 from byheart.agents.installing.pieces import (
     ABOUT,
+    COMMAND,
     SKILL,
     TOOLS,
     InstallTarget,
@@ -152,6 +153,9 @@ def recipe(target: InstallTarget, texts: Texts) -> Recipe:
             SKILL,
         ),
     ]
+    if not target.project:
+        # Codex reads prompts of the user alone; typed as /prompts:memory.
+        pieces.append(own_file(f"{folder}/prompts/memory.md", with_command(texts("command.md"), target), COMMAND))
     return Recipe(agent="codex", pieces=tuple(pieces), folders=(folder,), programs=("codex",))
 
 

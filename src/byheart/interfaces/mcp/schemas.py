@@ -63,7 +63,7 @@ TOOLS: list[dict[str, Any]] = [
         {
             "query": _text("What you want to know."),
             "limit": _LIMIT,
-            "top_k": {**_LIMIT, "description": "The same as limit."},
+            "top_k": {"type": "integer"},
         },
         ["query"],
         reads=True,
