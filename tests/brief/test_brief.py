@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from byheart.testing import Bench
+from tests.brief.kit import context, hook
 from tests.conftest import Cli
 from tests.learning.world import World, fixed
 
@@ -285,3 +286,19 @@ def test_home_that_was_copied_tells_its_own_memory(tmp_path: Path, cli: Cli) -> 
     cli("remember", "never push to main", BYHEART_HOME=str(copy))
     told = cli("brief", BYHEART_HOME=str(copy)).out
     assert "pnpm" in told and "Never push to main" in told
+
+
+@pytest.mark.parametrize("room", ["1200", "9000"])
+def test_command_shows_what_the_hook_tells(bench: Bench, cli: Cli, room: str) -> None:
+    for number in range(12):
+        cli("remember", f"never open the oven door number {number} while the bread is still rising in it")
+    Path(bench.home, "config.toml").write_text(f"[brief]\ncharacters = {room}\n", encoding="utf-8")
+    Path(bench.folder, ".claude").mkdir(exist_ok=True)
+    assert cli("install", "claude-code", HOME=bench.folder).code == 0
+    told = context(hook(bench, "session-start")[1])
+    shown = cli("brief").out
+
+    def lines(text: str) -> list[str]:
+        return [line for line in text.split("\n") if line.startswith(("- ", "(", "## "))]
+
+    assert lines(told) == lines(shown) and len(told) <= int(room)

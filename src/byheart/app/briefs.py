@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
+from byheart.agents import register
 from byheart.app import trusted
 from byheart.app.open import IN_CHECKOUT, JOURNAL_FILE, PROFILE_FILE, REPO_RULES, Surroundings, open_memory
 from byheart.brief import fit
@@ -20,6 +22,7 @@ from byheart.text.tokens import tokens as counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from byheart.app import connecting
     from byheart.app import moments as app_moments
     from byheart.app import sessions as app_sessions
     from byheart.app.open import OpenMemory
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from byheart.learning.learning import Learning
 else:
     app_moments = module("byheart.app.moments")
+    connecting = module("byheart.app.connecting")
     app_sessions = module("byheart.app.sessions")
     domain_sessions = module("byheart.domain.sessions")
     build = module("byheart.brief.build")
@@ -135,37 +139,48 @@ def _cut(
         related = _related(opened, around, hint[:_HINT], sections)
         place = next((n for n, each in enumerate(sections) if each["name"] in ("journal", "index")), len(sections))
         sections[place:place] = related
-    sections = [_verified(each, card["folder"]) for each in sections]
     most = tokens or card["settings"]["tokens"]
-    room = characters or most * 4
-    head = (card["head"][0], card["head"][1])
-    saved = fit.announced(card["saved"], cards.said_until(opened.home, card["folder"]))
-    said = [*card["notices"], *([saved] if saved else []), *([fit.PARTLY] if notes else [])]
-    used = sum(len(each) + 1 for each in said)
-    chosen, out = fit.fitted(head, sections, room - used, most - used // 3)
+    _, asks = _asked(opened.home, card)
+    cut = fit.cut(
+        card,
+        os.path.lexists,
+        most=most,
+        room=characters or (card["settings"]["characters"] if _is_narrow(opened.home) else most * 4),
+        until=cards.said_until(opened.home, card["folder"]),
+        asks=asks,
+        sections=sections,
+    )
+    chosen, out = cut.chosen, cut.out
     told = [ToldLine(section=title, text=line[0], address=line[1], why=line[3], tokens=line[2]) for title, lines in chosen for line in lines]  # fmt: skip
     left = [ToldLine(section=title, text=line[0], address=line[1], why="there was no room", tokens=line[2]) for title, line in out]  # fmt: skip
     left += [
         ToldLine(section=each["title"], text=text, address=address, why=why)
-        for each in sections
+        for each in cut.sections
         for text, address, why in each["left_out"]
     ]
-    if out and not told:
-        said.append(fit.NO_ROOM.format(count=len(out)))
-    if not told:
-        line = "".join(f"{each}\n" for each in said)
+    if not told and not asks:
+        line = "".join(f"{each}\n" for each in cut.notes)
         return (
             Brief(text=line, tokens=counted(line), characters=len(line), left_out=tuple(left), notes=tuple(notes))
-            if said
+            if cut.notes
             else None
         )
-    text = fit.rendered(head[0], chosen, len(out), delimiter or os.urandom(6).hex(), said)
+    text = fit.rendered(cut.head[0], chosen, len(out), delimiter or os.urandom(6).hex(), cut.notes, asks)
     # Counted by what both this and the hook know, so that one brief has one figure whatever its random marks are.
-    return Brief(text=text, tokens=fit.tokens_of(head, chosen), characters=len(text), told=tuple(told), left_out=tuple(left), notes=tuple(notes))  # fmt: skip
+    return Brief(text=text, tokens=fit.tokens_of(cut.head, chosen), characters=len(text), told=tuple(told), left_out=tuple(left), notes=tuple(notes))  # fmt: skip
 
 
-def _verified(section: dict[str, Any], folder: str) -> dict[str, Any]:
-    return {**section, "lines": [fit.checked(line, folder, os.path.lexists) for line in section["lines"]]}
+def _is_narrow(home: str) -> bool:
+    """Whether every agent that is connected here hands its model no more than the beginning of a long text."""
+    connected = {name for name, _ in connecting.recorded(home)}
+    return bool(connected) and all(register.is_narrow(name) for name in connected)
+
+
+def _asked(home: str, card: dict[str, Any]) -> tuple[list[str], str]:
+    """Which messages the next session is asked about, and how."""
+    if not card["asks"] or cards.asked(home, card["folder"])[0] == time.strftime("%Y-%m-%d"):
+        return [], ""
+    return fit.asking(card["asks"])
 
 
 def _related(opened: OpenMemory, around: Surroundings, hint: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -204,7 +204,12 @@ def uninstall(opened: OpenMemory, agent: str, scope: str, *, dry: bool) -> Insta
 
 def installed(opened: OpenMemory) -> list[tuple[str, str]]:
     """What is connected: (agent, scope)."""
-    return [(each["agent"], each["scope"]) for each in connections(opened.home).record().values()]
+    return recorded(opened.home)
+
+
+def recorded(home: str) -> list[tuple[str, str]]:
+    """What is connected to a home: (agent, scope)."""
+    return [(each["agent"], each["scope"]) for each in connections(home).record().values()]
 
 
 def statuses(

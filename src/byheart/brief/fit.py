@@ -1,6 +1,6 @@
 """What of a card fits before a session, and in which words. Pure, and imported by a hook that has a few milliseconds.
 
-A section is a dict with `title`, `share` (its part of the room) and `lines`, each [text, address, tokens, why].
+A section is a dict with `title`, `share` (its part of the room) and `lines`, each [text, address, tokens, why, files].
 """
 
 from __future__ import annotations
@@ -20,6 +20,42 @@ _FRAME = 220
 _FRAME_TOKENS = 90
 # Where in a line its files stand.
 _FILES = 4
+
+
+class CutCard:
+    """What of a card a session is told: lines by section, those that did not fit, and what else is said."""
+
+    __slots__ = ("chosen", "head", "notes", "out", "saved", "sections")
+
+    def __init__(self, head: tuple[str, int], sections: list[dict[str, Any]], notes: list[str], saved: str) -> None:
+        self.head, self.sections, self.notes, self.saved = head, sections, notes, saved
+        self.chosen: list[tuple[str, list[list[Any]]]] = []
+        self.out: list[tuple[str, list[Any]]] = []
+
+
+def cut(
+    card: dict[str, Any],
+    exists: Callable[[str], bool],
+    *,
+    most: int,
+    room: int,
+    until: str,
+    first: Sequence[str] = (),
+    asks: str = "",
+    sections: Sequence[dict[str, Any]] | None = None,
+) -> CutCard:
+    """A card within so many tokens and characters. `until` is when what was saved was last announced, `asks` what a session is asked
+    besides."""
+    every = card["sections"] if sections is None else sections
+    checked_ = [{**each, "lines": [checked(line, card["folder"], exists) for line in each["lines"]]} for each in every]
+    saved = announced(card["saved"], until) if card["saved"] else ""
+    partly = [PARTLY] if any(each["notes"] for each in checked_) else []
+    made = CutCard((card["head"][0], card["head"][1]), checked_, [*first, *card["notices"], *([saved] if saved else []), *partly], saved)  # fmt: skip
+    used = sum(len(note) + 1 for note in (*made.notes, asks))
+    made.chosen, made.out = fitted(made.head, checked_, room - used, most - used // 3)
+    if not made.chosen and made.out:
+        made.notes.append(NO_ROOM.format(count=len(made.out)))
+    return made
 
 
 def fitted(

@@ -179,22 +179,13 @@ def start(call: HookCall) -> str:
 def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     """A card as this session is told of it, kept for whoever asks why."""
     settings = card["settings"]
-    head = (card["head"][0], card["head"][1])
-    sections = [
-        {**section, "lines": [fit.checked(line, card["folder"], os.path.lexists) for line in section["lines"]]}
-        for section in card["sections"]
-    ]
     most = call.room or settings["tokens"]
     room = settings["characters"] if register.is_narrow(call.client) and not call.room else most * 4
-    is_partial = any(section["notes"] for section in sections)
-    saved = fit.announced(card["saved"], cards.said_until(call.home, card["folder"])) if card["saved"] else ""
-    notes = [*([_BEFORE] if late else []), *card["notices"], *([saved] if saved else []), *([fit.PARTLY] if is_partial else [])]  # fmt: skip
     before = cards.sent(call.home, call.client, call.session) if call.session else None
     ids, asks = _asked(call, card, before)
-    used = sum(len(note) + 1 for note in (*notes, asks))
-    chosen, out = fit.fitted(head, sections, room - used, most - used // 3)
-    if not chosen and out:
-        notes.append(fit.NO_ROOM.format(count=len(out)))
+    until = cards.said_until(call.home, card["folder"]) if card["saved"] else ""
+    cut = fit.cut(card, os.path.lexists, most=most, room=room, until=until, first=[_BEFORE] if late else [], asks=asks)
+    head, chosen, out, notes, saved = cut.head, cut.chosen, cut.out, cut.notes, cut.saved
     if not chosen and not asks:
         return "".join(f"{note}\n" for note in notes) if call.told.get("source") != "resume" else ""
     body = fit.rendered(head[0], chosen, len(out), "", notes)
@@ -228,7 +219,7 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
                 "characters": len(text),
                 "told": [[title, *line[:4]] for title, lines in chosen for line in lines],
                 "left_out": [[title, line[0], line[1], "there was no room"] for title, line in out]
-                + [[section["title"], *each] for section in sections for each in section["left_out"]],
+                + [[section["title"], *each] for section in cut.sections for each in section["left_out"]],
             },
         )
     return text
