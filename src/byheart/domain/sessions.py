@@ -324,6 +324,8 @@ class KnownFix:
     fixed_cite: str
     score: float = 0.0
     seen: int = 1
+    # A check was skipped, or something forced.
+    is_workaround: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,6 +135,8 @@ def fix_lines(fix: KnownFix) -> Iterator[str]:
         yield f"{_INDENT}edited  {visible(path)}"
     for command in fix.commands:
         yield f"{_INDENT}ran     {one_line(command, 200)}"
+    if fix.is_workaround:
+        yield f"{_INDENT}worked around, not solved: a check was skipped or something forced"
     if not fix.edited and not fix.commands:
         yield f"{_INDENT}nothing changed: it worked when it was run again"
     yield f"{_INDENT}then    {one_line(fix.proof, 160)}  {'succeeded' if fix.passed else 'ran on without it'}   {visible(fix.fixed_cite)}   {moment(fix.at)}"

@@ -18,6 +18,7 @@ from byheart.search import order
 from byheart.search.models import RecallModels
 from byheart.search.order import RankedTurn
 from byheart.sessions.facts import commands, errors
+from byheart.sessions.facts import fixes as fixes_of
 from byheart.sessions.facts.files import ABSOLUTE, shown_path
 from byheart.sessions.refresh import Progress, SessionTools
 from byheart.text.questions import question
@@ -244,7 +245,8 @@ def fixes(index: SessionIndex, question: str, which: Which, most: int) -> list[K
         terms = [_terms(each) for _, each in candidates]
         weight = {word: math.log1p(len(terms) / (0.5 + sum(word in each for each in terms))) for word in wanted}
         whole = sum(weight.values())
-        for (fix, seen), have in zip(candidates, terms, strict=True):
+        for (found, seen), have in zip(candidates, terms, strict=True):
+            fix = replace(found, is_workaround=fixes_of.is_workaround(found.commands, found.proof))
             shared = wanted & have
             covered = sum(weight[word] for word in shared) / whole
             likeness = 1.0 if seen == signature else covered * (0.6 + 0.4 * len(shared) / max(1, len(have)))
@@ -260,15 +262,17 @@ def fixes(index: SessionIndex, question: str, which: Which, most: int) -> list[K
                 + helped
                 + 0.004 * errors.telling(fix.error)
                 + 0.05 * fix.passed
+                - 0.3 * fix.is_workaround
             )
             steps = (commands.core_of(each) for each in fix.commands)
             files = (path.replace("\\", "/").rsplit("/", 1)[-1] for path in fix.edited)
             key = (seen, " | ".join((*steps, *files)))
             if key not in best or best[key].score < score:
                 best[key] = replace(fix, score=round(score, 3))
-    return sorted(best.values(), key=lambda fix: (fix.score, fix.at.timestamp() if fix.at else 0.0), reverse=True)[
-        :most
-    ]
+    ranked = sorted(best.values(), key=lambda fix: (fix.score, fix.at.timestamp() if fix.at else 0.0), reverse=True)
+    # Several lines of one failure are one answer.
+    once = {(fix.failed_cite, fix.fixed_cite): fix for fix in reversed(ranked)}
+    return [fix for fix in ranked if once[fix.failed_cite, fix.fixed_cite] is fix][:most]
 
 
 _COMMON = frozenset(

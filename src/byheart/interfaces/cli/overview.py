@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 
 from byheart.interfaces.cli import common
@@ -20,11 +21,13 @@ def shown() -> int:
         return 0
     card = cards.read(home, folder)
     if card is None:
-        common.say(f"No brief was prepared for {name} yet.")
-        common.say("Learn from your sessions: byheart learn")
-        common.say("Connect your agents:      byheart init")
+        common.say(f"See what the next session in {name or folder} is told: byheart brief")
+        if not glob.glob(os.path.join(glob.escape(home), "projects", "*", "handbook", "MEMORY.md")):
+            common.say("Learn from your sessions: byheart learn")
+        if not os.path.exists(os.path.join(home, "state", "installed.json")):
+            common.say("Connect your agents:      byheart init")
     elif card["off"]:
-        common.say(f"Memory is off in {name}: {card['off']}")
+        common.say(f"{name}: {card['off']}")
     else:
         lines = [line for section in card["sections"] for line in section["lines"]]
         tokens = int(card["head"][1]) + sum(line[2] for line in lines)

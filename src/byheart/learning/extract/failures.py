@@ -15,6 +15,7 @@ from byheart.learning.extract.signals import default_of
 from byheart.sessions.facts import commands as lines_of
 from byheart.sessions.facts import errors
 from byheart.sessions.facts.differences import counterpart, steps_in, to_blame
+from byheart.sessions.facts.fixes import is_workaround
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ _WANTS = re.compile(
     r"^\W*(?:(?:no|nope|wait|stop|please|actually|and|but|so|ok)[,.! ]+)*(?:use|run|make|keep|leave|put|move|add|remove|delete|change|revert|undo|do|don'?t|do not|only|just|never|always|show|hide|rename|fix|try|check|look|read|write|commit|push|create|start|stop|go|rebuild|review|test|fold|split)\b|"
     r"\b(?:should(?:n'?t)?|must(?:n'?t)?|needs? to|have to|want|instead|rather|not|never|don'?t|didn'?t|wrong|still)\b",
     re.IGNORECASE,
-)
-_BYPASS = re.compile(
-    r"--no-verify|--force\b|(?:^|\s)-f(?:\s|$)|--skip|\|\| *true|\bgit stash\b|\brm -rf\b|HUSKY=0|--legacy-peer-deps|--no-check|-DskipTests"
 )
 # Putting a commit together takes several calls, whatever stopped it.
 _STAGES = re.compile(r"git (?:-\S+ \S+ )*(?:add|commit|stage)\b")
@@ -136,7 +134,7 @@ def _fixed(fix: FixFact, spoken: Sequence[int]) -> Bullet:
         ran=tuple(_between(fix, step, worked))[-2:],
         proof=_short(worked),
         passed=fix.passed,
-        is_workaround=bool(_BYPASS.search(" ".join((*fix.commands, fix.proof)))),
+        is_workaround=is_workaround(fix.commands, fix.proof),
     )
     if lesson.is_retry and is_asked:
         lesson = replace(lesson, is_asked=True)

@@ -36,6 +36,14 @@ _RUNNERS = frozenset(
 )
 _NOT_THERE = deferred(r"not found|not installed|not recogni[sz]ed|could not determine executable", re.IGNORECASE)
 _FILLING = frozenset({"run", "exec", "--"})
+_BYPASS = deferred(
+    r"--no-verify|--force\b|(?:^|\s)-f(?:\s|$)|--skip|\|\| *true|\bgit stash\b|\brm -rf\b|HUSKY=0|--legacy-peer-deps|--no-check|-DskipTests"
+)
+
+
+def is_workaround(commands: Sequence[str], proof: str) -> bool:
+    """Whether a check was skipped or something forced rather than put right."""
+    return bool(_BYPASS.search(" ".join((*commands, proof))))
 
 
 def pairs_of(steps: Sequence[Step]) -> list[FixFact]:

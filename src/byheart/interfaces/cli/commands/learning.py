@@ -228,11 +228,25 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
             where = f"  [{visible(each.project)}]" if every_one else ""
             common.say(f"{each.id}  {visible(each.text)}{where}")
             common.say(f'          "{visible(each.quote)}" ({each.cite}; {", ".join(each.reasons)})')
+    if found and not as_object:
+        first = found[0].id
+        common.note(
+            f'Save one: byheart inbox accept {first} · reword it: byheart inbox edit {first} "..." · drop it: byheart inbox reject {first}'
+        )
     if not found:
         others = 0 if every_one else len(every.every_inbox())
         more = f"; {others} in other projects: byheart inbox --all" if others else ""
         common.note(f"Inbox is empty for this project{more}")
     return 0
+
+
+def holder(project: str | None, name: str) -> Learning:
+    """Learning of the project whose inbox has an item: the one that is named, the current one, or the only one that has it."""
+    every = learning()[1]
+    if project is None and not any(each.id.startswith(name) for each in every.inbox()):
+        others = {each.project for each in every.every_inbox() if each.id.startswith(name)}
+        project = next(iter(others)) if len(others) == 1 else None
+    return every.at(project)
 
 
 @inbox.command(epilog=common.examples("byheart inbox accept 1a2b3c4d"))
@@ -241,8 +255,7 @@ def list_inbox(every_one: bool, project: str | None, as_object: bool) -> int:
 @group.json_option
 def accept(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
     """Save an item as a preference of this project."""
-    every = learning()[1].at(project)
-    receipts = [every.accept(name) for name in names]
+    receipts = [holder(project, name).accept(name) for name in names]
     _decided(receipts, as_object)
 
 
@@ -255,8 +268,7 @@ def edit(project: str | None, name: str, text: str, as_object: bool) -> None:
     """Save an item in your own words."""
     if not text.strip():
         raise BadInput("Add the new wording")
-    every = learning()[1].at(project)
-    _decided([every.accept(name, text)], as_object)
+    _decided([holder(project, name).accept(name, text)], as_object)
 
 
 def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
@@ -273,12 +285,11 @@ def _decided(receipts: Sequence[Receipt], as_object: bool) -> None:
 @group.json_option
 def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None:
     """Reject an item for good."""
-    every = learning()[1].at(project)
-    gone = [every.reject(name).id for name in names]
+    gone = [holder(project, name).reject(name).id for name in names]
     if as_object:
         common.put({"rejected": gone})
     else:
-        common.say(f"rejected: {', '.join(gone)}")
+        common.say(f"Rejected: {', '.join(gone)}")
 
 
 @click.command(epilog=common.examples("byheart review", "byheart review --answers verdicts.json"))
