@@ -105,3 +105,15 @@ def test_what_a_dry_run_says_is_what_happens(bench: Bench, cli: Cli) -> None:
     assert len(texts(bench)) == 1
     done = cli("remember", "always use spaces")
     assert "it replaces 'I prefer tabs.' in memories.md" in done.err and texts(bench) == ["Always use spaces."]
+
+
+def test_two_of_one_profile_that_exclude_each_other_are_named_and_the_newer_is_told(bench: Bench, cli: Cli) -> None:
+    bench.put(
+        "memories.md",
+        "```yaml\nsaved_memory:\n  items:\n"
+        "    - {key: tooling.bun, value: I prefer bun., added: 2026-05-02, confidence: high}\n"
+        "    - {key: tooling.yarn, value: I prefer yarn., added: 2026-05-01, confidence: high}\n```\n",
+    )
+    assert "exclude each other" in cli("check").out
+    brief = cli("brief").out
+    assert "prefer bun" in brief and "prefer yarn" not in brief

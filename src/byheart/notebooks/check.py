@@ -47,6 +47,11 @@ def check(context: Context, scopes: Sequence[Scope]) -> list[Finding]:
 def _between(documents: Sequence[OpenedDocument]) -> Iterator[Finding]:
     """Preferences and rules of one scope that exclude each other."""
     for one in documents:
+        if one.dialect.name == PROFILE:
+            placed = one.document.placed[-_COMPARED:]
+            for older, newer in opposition.opposing([each.record.text for each in placed]):
+                message = f"this and line {placed[older].line} exclude each other"
+                yield Finding(rule="conflict", message=message, place=str(one.place), line=placed[newer].line)
         for other in documents:
             if one.dialect.name != PROFILE or other.dialect.name != RULES or one.root.scope is not other.root.scope:
                 continue

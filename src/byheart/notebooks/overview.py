@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 from byheart.domain.errors import Environment, Unnatural
 from byheart.domain.records import Confidence, Kind, Placed, Record, Scope, leaves
@@ -246,6 +247,12 @@ def active_profile(hits: Sequence[Hit], most: int) -> tuple[list[Hit], list[tupl
             left_out.append((name, "a later entry has the same key"))
         else:
             left_out.append((name, "the project's own entry counts"))
+    # An edit by hand, or two machines, may leave two that exclude each other: the newer one of a scope counts.
+    dated = sorted(chosen.values(), key=lambda hit: (hit.record.added or date.min, hit.line or 0))
+    for older, newer in opposition.opposing([hit.record.text for hit in dated]):
+        name = dated[older].record.key or dated[older].id
+        if dated[older].scope == dated[newer].scope and chosen.pop(name, None) is not None:
+            left_out.append((name, f"{dated[newer].record.key or dated[newer].id} excludes it and is newer"))
     most = min(most, MOST_BULLETS)
     ordered = sorted(chosen.values(), key=_profile_order)
     left_out += [(hit.record.key or hit.id, f"only {most} entries are shown") for hit in ordered[most:]]
