@@ -155,7 +155,13 @@ def verdict_of(context: Context, candidate: Record, request: Request) -> Verdict
     findings = context.scanner.findings(text)
     lesson = candidate.kind is Kind.LESSON
     return judge(
-        text, request.signal, findings, lesson=lesson, most=context.limits.record_characters, evidence=request.evidence
+        text,
+        request.signal,
+        findings,
+        lesson=lesson,
+        most=context.limits.record_characters,
+        evidence=request.evidence,
+        is_keyed=request.key is not None,
     )
 
 

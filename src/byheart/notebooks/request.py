@@ -22,6 +22,7 @@ from byheart.domain.records import (
 )
 from byheart.domain.reports import Reason, Verdict
 from byheart.domain.values import replace
+from byheart.language import lasting as language_lasting
 from byheart.language import personal, wording
 from byheart.notebooks import merge
 from byheart.text.deferred import deferred
@@ -240,21 +241,29 @@ _TRANSCRIPT = deferred(r"(?m)^\s*(?:user|human|assistant|ai|system|tool|me|you)\
 
 
 def judge(
-    text: str, signal: Signal, findings: Sequence[Finding], *, lesson: bool, most: int, evidence: str = ""
+    text: str,
+    signal: Signal,
+    findings: Sequence[Finding],
+    *,
+    lesson: bool,
+    most: int,
+    evidence: str = "",
+    is_keyed: bool = False,
 ) -> Verdict:
     """Store only what passes all four tests; an ambiguous or passing signal is kept at low confidence at best. `evidence` are the words
     that it was said in, where somebody has found that they speak of every time."""
-    lasting, passing = bool(evidence) or bool(_LASTING.search(text)), bool(_PASSING.search(text))
+    passing = bool(_PASSING.search(text))
+    lasting = bool(evidence) or bool(_LASTING.search(text)) or language_lasting.judged(text).is_sure
     hedged = bool(_HEDGED.search(text))
     reasons = (
-        _durable(signal, lasting=lasting, passing=passing, lesson=lesson),
+        _durable(signal, lasting=lasting, passing=passing, lesson=lesson, is_keyed=is_keyed),
         _stated(text),
-        _useful(text),
+        Reason(test="useful", passed=True, because="its key says what it is about") if is_keyed else _useful(text),
         _specific(text, most),
         _safe(findings),
     )
     confidence = confidence_for(signal)
-    if passing or hedged or (signal is not Signal.REPEATED and not lasting and not lesson):
+    if passing or hedged or (signal is not Signal.REPEATED and not lasting and not lesson and not is_keyed):
         confidence = Confidence.LOW
     return Verdict(
         stored=all(reason.passed for reason in reasons),
@@ -275,13 +284,15 @@ def confidence_for(signal: Signal) -> Confidence:
             return Confidence.LOW
 
 
-def _durable(signal: Signal, *, lasting: bool, passing: bool, lesson: bool) -> Reason:
+def _durable(signal: Signal, *, lasting: bool, passing: bool, lesson: bool, is_keyed: bool) -> Reason:
     if passing and not lasting:
         return Reason(test="durable", passed=False, because="it speaks of the moment (for now, today, this time …)")
     if lesson:
         return Reason(test="durable", passed=True, because="a problem with its fix stays true")
     if lasting:
         return Reason(test="durable", passed=True, because="it uses the language of lasting preferences")
+    if is_keyed and signal in (Signal.EXPLICIT, Signal.CONFIRMED):
+        return Reason(test="durable", passed=True, because="the user said it, and it has a key of its own")
     if signal is Signal.REPEATED:
         return Reason(test="durable", passed=True, because="the same signal came more than once")
     if signal is Signal.INFERRED:
@@ -325,7 +336,17 @@ def is_command(text: str) -> bool:
     )
 
 
+# An order for every time that skips a check, forces something or deletes: only its user may have that stored.
+_RISKY = deferred(
+    r"^(?:(?:always|please|from now on|just|and|so)\b[\s,:]*)*(?:use|run|do|execute|call|push|commit|delete|remove)\b.*"
+    r"(?:--force\b|--no-verify\b|\brm\s+-\w*[rf]|\bsudo\b|\breset\s+--hard\b|\|\s*(?:ba|z)?sh\b|\bchmod\s+777\b|\bcurl\b|\bdrop\s+(?:table|database)\b)",
+    re.IGNORECASE,
+)
+
+
 def _stated(text: str) -> Reason:
+    if _RISKY.search(text.strip()):
+        return Reason(test="a statement", passed=False, because="it orders something risky to be run")
     if is_command(text):
         return Reason(test="a statement", passed=False, because="it is a command to run, not something to know")
     return Reason(test="a statement", passed=True, because="it says something")
