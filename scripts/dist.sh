@@ -8,6 +8,12 @@ if tar tzf dist/*.tar.gz | grep -E '^[^/]+/(tests|benchmarks)/'; then
   echo "the source archive holds tests" >&2
   exit 1
 fi
+.venv/bin/python scripts/sbom.py dist/byheart.cdx.json
+checker=$(mktemp -d)
+trap 'rm -rf "$checker"' EXIT
+python3 -m venv --without-pip "$checker/env"
+python3 -m pip --python "$checker/env/bin/python" install --quiet --disable-pip-version-check twine
+"$checker/env/bin/twine" check --strict dist/*.whl dist/*.tar.gz
 for file in dist/*.whl dist/*.tar.gz; do
   place=$(mktemp -d)
   python3 -m venv "$place/env" 2>/dev/null || python3 -m venv --without-pip "$place/env"

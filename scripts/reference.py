@@ -1,4 +1,4 @@
-"""Writes docs/reference.md from the code: commands, settings, errors, scanner rules. --check only compares."""
+"""Writes docs/reference.md and the man page from the code: commands, settings, errors, scanner rules. --check only compares."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 
 from byheart.app import setting_rules
 from byheart.domain import errors
-from byheart.interfaces.cli.group import COMMANDS, byheart
+from byheart.interfaces.cli.group import COMMANDS, LINES, SECTIONS, byheart
 from byheart.storage.scanners.generic import shape_rules
 from byheart.storage.scanners.instructions import command_rules, instruction_rules, personal_rules
 from byheart.storage.scanners.providers import provider_rules
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "docs" / "reference.md"
+TARGET, MAN = ROOT / "docs" / "reference.md", ROOT / "docs" / "byheart.1"
 
 
 def commands() -> Iterator[str]:
@@ -85,14 +85,49 @@ def page() -> str:
     return "\n".join([head, *commands(), *settings(), *failures(), *rules()]).rstrip() + "\n"
 
 
+def _roff(text: str) -> str:
+    """A line of a man page: nothing of it is taken for a command."""
+    plain = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{plain}" if plain[:1] in (".", "'") else plain
+
+
+def man() -> str:
+    """The man page: every command with what it does, the settings' file, the exit codes."""
+    lines = [
+        '.TH BYHEART 1 "" "byheart" "User Commands"',
+        ".SH NAME",
+        "byheart \\- persistent memory for coding agents",
+        ".SH SYNOPSIS",
+        ".B byheart",
+        "[\\fIOPTIONS\\fR] [\\fICOMMAND\\fR] [\\fIARGUMENTS\\fR]",
+        ".SH DESCRIPTION",
+        _roff("Reads the sessions that coding agents already write, learns preferences, decisions, solved errors and how a"),
+        _roff("project is built, tested and run, and gives each new session a short brief. Memory is plain files on this machine."),
+        _roff("Without a command it says where memory stands here and what to do next."),
+    ]  # fmt: skip
+    for section, names in SECTIONS.items():
+        told = [name for name in names if name in LINES]
+        lines += [f".SH {section.upper()}"] if told else []
+        for name in told:
+            lines += [".TP", f".B byheart {name}", _roff(LINES[name])]
+    lines += [
+        ".SH FILES",
+        ".TP", ".I ~/.byheart", _roff("Memory, settings (config.toml) and what is derived from them; BYHEART_HOME moves it."),
+        ".SH EXIT STATUS",
+        _roff("0 done; 1 a search found nothing; 2 usage; 3 refused; 4 conflict or busy; 5 environment"),
+        ".SH SEE ALSO",
+        _roff("byheart help COMMAND"),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
-    fresh = page()
-    if "--check" in sys.argv:
-        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != fresh:
-            print("docs/reference.md is out of date; run: make docs", file=sys.stderr)
+    for target, fresh in ((TARGET, page()), (MAN, man())):
+        if "--check" not in sys.argv:
+            target.write_text(fresh, encoding="utf-8")
+        elif not target.exists() or target.read_text(encoding="utf-8") != fresh:
+            print(f"docs/{target.name} is out of date; run: make docs", file=sys.stderr)
             return 1
-        return 0
-    TARGET.write_text(fresh, encoding="utf-8")
     return 0
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from byheart.app import setting_rules
 from byheart.domain import errors
+from byheart.interfaces.cli import group
 from byheart.interfaces.cli.group import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,3 +180,14 @@ def test_tests_lie_as_the_rooms_do() -> None:
     for folder in sorted({path.parent.relative_to(ROOT / "tests") for path in TESTS}):
         if folder.parts and folder.parts[0] not in whole:
             assert (ROOT / "src" / "byheart" / folder).is_dir(), folder
+
+
+def test_man_page_names_every_command_and_what_an_install_is_made_of_can_be_listed() -> None:
+    from scripts.sbom import bill
+
+    page = (ROOT / "docs" / "byheart.1").read_text(encoding="utf-8")
+    for section in group.SECTIONS.values():
+        for name in section:
+            assert name not in group.LINES or f".B byheart {name}\n" in page
+    listed = bill()["components"]
+    assert isinstance(listed, list) and {"numpy", "click", "msgspec"} <= {each["name"] for each in listed}
