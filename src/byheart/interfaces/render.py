@@ -6,7 +6,6 @@ import os
 import sys
 from datetime import date
 from typing import TYPE_CHECKING
-from unicodedata import east_asian_width
 
 from byheart.domain.records import Kind, Record
 from byheart.domain.values import fields, is_dataclass
@@ -196,7 +195,12 @@ def _fitted(line: str, columns: int) -> str:
 def _columns(text: str) -> int:
     """How wide a text is on a terminal: colours take no room, East Asian characters that of two."""
     plain = _COLOURED.sub("", text)
-    return len(plain) if plain.isascii() else sum(1 + (east_asian_width(each) in "WF") for each in plain)
+    if plain.isascii():
+        return len(plain)
+    # Most lines do without, and a command lives for a moment.
+    from unicodedata import east_asian_width
+
+    return sum(1 + (east_asian_width(each) in "WF") for each in plain)
 
 
 def width(stream: TextIO | None = None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 
 from byheart.interfaces.cli import common
@@ -11,8 +10,10 @@ from byheart.storage import cards
 
 def shown() -> int:
     """Say it; the exit code."""
-    around = common.surroundings()
-    home, folder = around.home, cards.folder_of(around.folder)
+    # As Surroundings has it, without the rest of the house: this is what people type to see whether anything is there.
+    chosen = os.environ.get("BYHEART_HOME") or "~/.byheart"
+    home = os.path.realpath(os.path.expanduser(chosen))
+    folder = cards.folder_of(common.call.folder or common.folder())
     name = os.path.basename(folder)
     if not os.path.isdir(home):
         common.say("byheart is not set up yet.")
@@ -22,7 +23,7 @@ def shown() -> int:
     card = cards.read(home, folder)
     if card is None:
         common.say(f"See what the next session in {name or folder} is told: byheart brief")
-        if not glob.glob(os.path.join(glob.escape(home), "projects", "*", "handbook", "MEMORY.md")):
+        if not any(os.path.exists(os.path.join(home, "projects", name, "handbook")) for name in _names(home)):
             common.say("Learn from your sessions: byheart learn")
         if not os.path.exists(os.path.join(home, "state", "installed.json")):
             common.say("Connect your agents:      byheart init")
@@ -44,6 +45,13 @@ def shown() -> int:
         common.say("See the brief: byheart brief · in your browser: byheart open · ask: byheart recall WORDS")
     common.say("All commands: byheart help")
     return 0
+
+
+def _names(home: str) -> list[str]:
+    try:
+        return os.listdir(os.path.join(home, "projects"))
+    except OSError:
+        return []
 
 
 def _lines(path: str) -> int:
