@@ -11,8 +11,7 @@ from byheart.storage import cards
 def shown() -> int:
     """Say it; the exit code."""
     # As Surroundings has it, without the rest of the house: this is what people type to see whether anything is there.
-    chosen = os.environ.get("BYHEART_HOME") or "~/.byheart"
-    home = os.path.realpath(os.path.expanduser(chosen))
+    home = cards.home_of(dict(os.environ))
     folder = cards.folder_of(common.call.folder or common.folder())
     name = os.path.basename(folder)
     if not os.path.isdir(home):

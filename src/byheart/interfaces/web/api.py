@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from byheart.interfaces.web.doors import Doors
 
 ROOT = "/api/v1"
-_TEXT, _FLAG = {"type": "string", "pattern": "^[^\\u0000]*$", "maxLength": 10_000}, {"type": "boolean"}
+_TEXT, _FLAG = {"type": "string", "pattern": "^[^\\u0000]*$", "maxLength": 2_000}, {"type": "boolean"}
 # What is remembered says something; a document may be empty.
 _SAID = {"type": "string", "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$", "minLength": 1, "maxLength": 200_000}
 _CONTENT = {"type": "string", "pattern": "^[^\\u0000]*$"}
@@ -49,7 +49,7 @@ class Operation:
     is_admin: bool = False
 
 
-_PROJECT = {"project": {**_TEXT, "description": "Another project, by its id."}}
+_PROJECT = {"project": {**_TEXT, "maxLength": 200, "description": "Another project, by its id."}}
 OPERATIONS = (
     Operation(method="GET", path="/projects", summary="The projects that can be looked at.", do=lambda g, _: g.projects()),
     Operation(method="GET", path="/today", summary="What was learnt lately, what waits, what memory spared.", do=lambda g, _: g.today()),
@@ -218,7 +218,7 @@ async def _described(_: Request) -> Response:
     return JSONResponse(description())
 
 
-_PROBLEM = {"type": "object", "properties": {"error": _TEXT, "message": _TEXT}, "required": ["error", "message"]}
+_PROBLEM = {"type": "object", "properties": {"error": {"type": "string"}, "message": {"type": "string"}}, "required": ["error", "message"]}
 _FAILURES = {"400": "The request is wrong.", "401": "The token is missing or wrong.", "403": "Refused, and why.", "404": "There is no such thing.", "405": "Not with this method.", "409": "It was changed in the meantime.", "413": "Too large.", "415": "The body must be JSON.", "429": "Too many requests.", "503": "Busy, or the machine is in the way."}  # fmt: skip
 
 
