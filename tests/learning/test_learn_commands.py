@@ -53,7 +53,7 @@ def test_learn_says_what_was_learnt_from_what_and_what_was_skipped(cli: Cli, wor
     assert "Always use zirconium here" in done.out
     assert "1 thing to decide: byheart inbox --all" in done.err
     again = cli("learn")
-    assert "2 skipped: unchanged" in again.out
+    assert "No new sessions (2 checked)" in again.out
 
 
 def test_learn_with_no_sessions_says_where_it_looked(cli: Cli) -> None:

@@ -218,7 +218,11 @@ async def _described(_: Request) -> Response:
     return JSONResponse(description())
 
 
-_PROBLEM = {"type": "object", "properties": {"error": {"type": "string"}, "message": {"type": "string"}}, "required": ["error", "message"]}
+_PROBLEM = {
+    "type": "object",
+    "properties": {"error": {"type": "string"}, "message": {"type": "string"}},
+    "required": ["error", "message"],
+}
 _FAILURES = {"400": "The request is wrong.", "401": "The token is missing or wrong.", "403": "Refused, and why.", "404": "There is no such thing.", "405": "Not with this method.", "409": "It was changed in the meantime.", "413": "Too large.", "415": "The body must be JSON.", "429": "Too many requests.", "503": "Busy, or the machine is in the way."}  # fmt: skip
 
 

@@ -142,12 +142,17 @@ def status(agents: tuple[str, ...], no_check: bool, as_object: bool) -> int:
         common.put(found)
     else:
         rows = []
-        for each in found:
+        away = [each for each in found if not each.is_here and not each.scopes and not agents]
+        for each in (each for each in found if each not in away):
             where = ", ".join(each.scopes) or "not connected"
             works = "; ".join(f"{what} {how}" for what, how in each.works)
             rows.append((each.agent, "here" if each.is_here else "not found", visible(each.version), where, works))
         for line in table(rows):
             common.say(line.rstrip())
+        if away:
+            common.say(f"Also supported, and not found here: {', '.join(each.agent for each in away)}")
+        if any(each.is_here and not each.scopes for each in found):
+            common.note("Connect what is here: byheart install --all")
         for each in found:
             for problem in each.problems:
                 common.note(f"byheart: {each.agent}: {visible(problem)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from byheart.domain.errors import BadInput
+from byheart.domain.learning import Skip
 from byheart.handbook.phrases import shortened
 from byheart.interfaces.cli import common, group
 from byheart.interfaces.cli.common import bar
@@ -121,6 +122,13 @@ def _told(report: LearnReport, opened: OpenMemory, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
     if not report.sessions:
         common.note("No sessions found. See where byheart looks: docs/agents.md")
+        return
+    changed = report.learnt or report.nothing or report.failed or report.asked or any(each.added or each.removed for each in report.projects)  # fmt: skip
+    if not changed and not report.model:
+        common.say(f"No new sessions ({report.sessions:,} checked)")
+        for reason, times in sorted(report.skipped.items(), key=lambda each: -each[1]):
+            if reason != Skip.UNCHANGED:
+                common.say(f"  {times:,} skipped: {reason}")
         return
     common.say(
         f"{counted(report.sessions, 'session')} read in {report.seconds:.1f} s: {len(report.learnt)} {would}learnt from, {report.nothing} had nothing to learn"
