@@ -154,12 +154,23 @@ def test_memory_is_switched_off_and_on(caller: Caller) -> None:
     [
         ("GET", "/records?start=-1", None), ("GET", "/records?start=x", None), ("GET", "/records?nonsense=1", None), ("GET", "/records?book=cook", None),
         ("POST", "/records", {}), ("POST", "/records", {"text": 5}), ("POST", "/records", {"text": "x", "more": 1}), ("POST", "/records", []), ("POST", "/inbox/x", {"how": "eat"}),
-        ("GET", "/sessions?query=%00", None), ("POST", "/records", {"text": "a\u0000b"}), ("POST", "/records", {"text": "\ud800"}),
+        ("POST", "/records", {"text": "\ud800"}), ("POST", "/records", {"text": ""}), ("GET", f"/records?project={'x' * 300}", None),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_and_named(caller: Caller, method: str, path: str, body: object) -> None:
     answer = caller.ask(method, f"/api/v1{path}", body)
     assert answer.status == 400 and set(answer.json) == {"error", "message"}
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [("GET", "/sessions?query=%00", None), ("POST", "/records", {"text": "a\u0000b"})])  # fmt: skip
+def test_nul_is_refused(caller: Caller, method: str, path: str, body: object) -> None:
+    assert caller.ask(method, f"/api/v1{path}", body).status == 403
+
+
+def test_address_below_a_record_has_methods_of_its_own(caller: Caller) -> None:
+    for name, allowed in (("confirm", "POST"), ("forget", "GET")):
+        answer = caller.ask("PATCH", f"/api/v1/records/x/{name}")
+        assert (answer.status, answer.headers["allow"]) == (405, allowed)
 
 
 def test_body_that_is_no_json_object_is_refused(caller: Caller) -> None:

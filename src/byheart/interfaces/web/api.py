@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 ROOT = "/api/v1"
 _TEXT, _FLAG = {"type": "string", "pattern": "^[^\\u0000]*$", "maxLength": 2_000}, {"type": "boolean"}
 # What is remembered says something; a document may be empty.
-_SAID = {"type": "string", "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$", "minLength": 1, "maxLength": 200_000}
-_CONTENT = {"type": "string", "pattern": "^[^\\u0000]*$"}
+_SAID = {"type": "string", "pattern": "\\S", "minLength": 1, "maxLength": 200_000}
+_CONTENT = {"type": "string"}
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 100_000}
 _BELOW = re.compile(r"/(?:confirm|forget)$")
 # How often it is looked whether memory changed, and how often a silent line is sent so that the client knows that it is there.
@@ -98,7 +98,9 @@ def _endpoint(by_method: dict[str, Operation]) -> Callable[[Request], Awaitable[
         try:
             if _BELOW.search(str(request.path_params.get("id", ""))) and operation.path == "/records/{id:path}":
                 # What stands behind an id is another address, with methods of its own.
-                raise Problem(405, "MethodNotAllowed", f"{request.method} is not for this address")
+                refusal = failed(Problem(405, "MethodNotAllowed", f"{request.method} is not for this address"))
+                refusal.headers["Allow"] = "POST" if request.url.path.endswith("/confirm") else "GET"
+                return refusal
             if operation.is_admin and request.scope["role"] != "admin":
                 raise Problem(403, "Forbidden", "this token may not change settings")
             given = await _given(operation, request)
@@ -133,7 +135,7 @@ async def _given(operation: Operation, request: Request) -> dict[str, Any]:
             raise Problem(400, "BadInput", f"{name} must be the ETag that was given with the file")
         given[name] = value.strip('"')
     if any("\x00" in value for value in given.values() if isinstance(value, str)):
-        raise Problem(400, "BadInput", "a NUL character is in it")
+        raise Problem(403, "Unsafe", "a NUL character is in it")
     return given
 
 
@@ -231,7 +233,7 @@ def description() -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for each in OPERATIONS:
         names = re.findall(r"\{(\w+)(?::path)?\}", each.path)
-        parameters: list[dict[str, Any]] = [{"name": name, "in": "path", "required": True, "schema": {**_TEXT, "minLength": 1}} for name in names]  # fmt: skip
+        parameters: list[dict[str, Any]] = [{"name": name, "in": "path", "required": True, "schema": {**_SAID, "maxLength": 2_000}} for name in names]  # fmt: skip
         parameters += [
             {"name": name, "in": "query", "schema": kind} for name, kind in {**each.query, **_PROJECT}.items()
         ]
