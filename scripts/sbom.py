@@ -21,8 +21,8 @@ def bill() -> dict[str, object]:
             continue
         part: dict[str, object] = {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name.lower()}@{version}"}  # fmt: skip
         try:
-            told = metadata.metadata(name)
-            licence = told.get("License-Expression") or told.get("License") or ""
+            told = metadata.metadata(name).json
+            licence = str(told.get("license_expression") or told.get("license") or "")
         except metadata.PackageNotFoundError:
             licence = ""
         if licence and "\n" not in licence:

@@ -406,3 +406,23 @@ def test_error_is_what_stopped_it_and_not_what_passing_tests_log() -> None:
     assert symptom(output, "git commit -m x") == "src/a.ts(5,3): error TS18046: 'x' is of type 'unknown'."
     assert symptom("nothing to see\n", "make") == ""
     assert symptom("FAIL src/cart.test.ts > total\nTests  1 failed", "pnpm test") == "FAIL src/cart.test.ts > total"
+
+
+def test_any_extension_with_instructions_and_resources_is_pointed_to_and_found(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend the oven."), *fixed())
+    world.learn()
+    folder = world.folder / "extensions" / "tickets"
+    (folder / "resources").mkdir(parents=True)
+    (folder / "instructions.md").write_text("# Tickets\n\nOpen tickets of the bakery.\n", encoding="utf-8")
+    (folder / "resources" / "open.md").write_text("- BAKE-7 quagga bells ring twice\n", encoding="utf-8")
+    world.session(("user", "Mend the bell."), *fixed())
+    world.learn()
+    tip = next(line for line in world.text("memory_summary.md").split("\n") if "extension tickets" in line)
+    assert "Tickets" in tip and "open.md" in tip and "extensions/tickets/instructions.md" in tip
+    found = world.bench.memory.recall("quagga bells").hits
+    assert found and "BAKE-7" in found[0].record.text
+    door = world.door()
+    door.forget(door.target("BAKE-7 quagga bells ring twice"))
+    world.bench.memory.caught_up()
+    assert world.holding("quagga") == []

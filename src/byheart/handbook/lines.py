@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from byheart.domain.documents import Place
-from byheart.domain.handbook import MEMORY, NOTES, RAW, SKILLS, SUMMARY
+from byheart.domain.handbook import EXTENSIONS, MEMORY, RAW, SKILLS, SUMMARY
 from byheart.domain.records import Confidence, Kind, Record, Scope
 from byheart.domain.results import Hit
 from byheart.domain.values import dataclass
@@ -33,6 +33,15 @@ def folder_of(root: Root) -> Place:
 def places(context: Context, root: Root) -> Iterator[Place]:
     """The files of a handbook that are searched; none where there is no handbook."""
     folder = folder_of(root)
+    for name in context.files.names(Place(folder.base, f"{folder.path}/{EXTENSIONS}")):
+        # What people put beside the handbook: notes, and what an extension's instructions are about.
+        for part in ("notes", "resources"):
+            there = Place(folder.base, f"{folder.path}/{EXTENSIONS}/{name}/{part}")
+            yield from (
+                Place(there.base, f"{there.path}/{each}")
+                for each in context.files.names(there)
+                if each.endswith(".md") and not each.startswith(".")
+            )
     if context.files.size(Place(folder.base, f"{folder.path}/{MEMORY}")) is None:
         return
     for name in (MEMORY, RAW):
@@ -57,8 +66,6 @@ def learnt(context: Context, root: Root) -> list[Hit]:
     folder = folder_of(root)
     found: list[Hit] = []
     every = [*places(context, root), Place(folder.base, f"{folder.path}/{SUMMARY}")]
-    notes = Place(folder.base, f"{folder.path}/{NOTES}")
-    every += [Place(notes.base, f"{notes.path}/{name}") for name in context.files.names(notes) if name.endswith(".md")]
     for place in every:
         text = context.files.read(place).text
         if text is not None:

@@ -143,7 +143,20 @@ def notes(own_handbook: HandbookFiles) -> list[tuple[str, str]]:
             plain = line.strip().lstrip("-*# ").strip()
             if plain and plain != "---":
                 found.append((plain, f"{NOTES}/{name}"))
-    return found
+    return [*found, *_extensions(own_handbook)]
+
+
+def _extensions(own_handbook: HandbookFiles) -> Iterator[tuple[str, str]]:
+    """A pointer to each extension that says what it is for: (text, file). What its instructions say is data like all the rest."""
+    files, folder = own_handbook.context.files, own_handbook.folder
+    for name in _plain(files, folder, EXTENSIONS):
+        path = f"{EXTENSIONS}/{name}/instructions.md"
+        text = files.read(own_handbook.place(path)).text if "instructions.md" in _plain(files, folder, f"{EXTENSIONS}/{name}") else None  # fmt: skip
+        if text is None:
+            continue
+        first = next((plain for line in text.split("\n") if (plain := line.strip().lstrip("-*# ").strip())), "")
+        resources = ", ".join(_plain(files, folder, f"{EXTENSIONS}/{name}/resources")[:8])
+        yield f"extension {name}: {first}" + (f"; resources: {resources}" if resources else ""), path
 
 
 def restored(own_handbook: HandbookFiles) -> list[Kept]:
