@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = "/api/v1"
 _TEXT, _FLAG = {"type": "string", "pattern": "^[^\\u0000]*$", "maxLength": 2_000}, {"type": "boolean"}
 # What is remembered says something; a document may be empty.
-_SAID = {"type": "string", "pattern": "\\S", "minLength": 1, "maxLength": 200_000}
+_SAID = {"type": "string", "pattern": "\\S", "minLength": 1}
 _CONTENT = {"type": "string"}
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 100_000}
 _BELOW = re.compile(r"/(?:confirm|forget)$")
