@@ -132,6 +132,7 @@ _LANGUAGES = (
 )
 _SPOKEN = re.compile(rf"^(.{{3,60}}?)\s+(?:in|auf|en|em)\s+({_LANGUAGES})$")
 _DAY_NAMES = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_DAY = re.compile(_DAY_NAMES)
 _UNIT = r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|kb|mb|gb|percent|characters?|lines?"
 _COUNT = r"one|two|three|four|five|six|seven|eight|nine|ten|twelve|twice|once"
 # One quantity or time in a sentence, with what goes along with it.
@@ -304,6 +305,12 @@ def _noted(said: str) -> Iterator[Claim]:
         if len(amounts) <= 2 and not _NAMED_NUMBER.search(said) and not _ONE_OF_MANY.search(said):
             rest = _QUANTITY.sub(" ", said)
             subject = _words(rest)
+            times = [each for each in amounts if not _DAY.search(each) and any(map(str.isdigit, each))]
+            if len(amounts) == 2 and len(times) == 1 and any(_DAY.search(each) for each in amounts):
+                # What is at one time on Mondays says nothing of another time on Thursdays; another time that day does, and another day.
+                for one, other in (amounts, amounts[::-1]):
+                    yield from _one("amount", (subject - _CARRIERS or subject) | {_amount(other)}, _amount(one))
+                return
             yield from _one("amount", subject - _CARRIERS or subject, " ".join(_amount(each) for each in amounts))
         return
     placed = _PLACED.match(said)
@@ -369,12 +376,9 @@ def _folded(words: frozenset[str]) -> tuple[frozenset[str], int]:
 
 
 def differ(first: Claim, second: Claim) -> bool:
-    """Whether two claims say different things of one subject, or of one and another that is a word more general."""
-    if first.respect != second.respect or first.value == second.value:
-        return False
-    if first.subject == second.subject:
-        return True
-    return second.subject in neighbours(first) or first.subject in neighbours(second)
+    """Whether two claims say different things of just one subject. Of a subject and one that is a word more general the one may be the
+    exception to the other."""
+    return first.respect == second.respect and first.value != second.value and first.subject == second.subject
 
 
 def neighbours(claim: Claim) -> Iterable[frozenset[str]]:

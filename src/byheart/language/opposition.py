@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from byheart.domain.records import Kind, Placed, Record, Triple
 from byheart.domain.values import dataclass
-from byheart.language.claims import Claim, claims, differ, neighbours
+from byheart.language.claims import Claim, claims, differ
 from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def opposes(first: Triple, second: Triple) -> str | None:
     sign, base = _polarity(predicate)
     other_sign, other_base = _polarity(other_predicate)
     if sign != other_sign and base == other_base:
-        return "clear" if thing == other_thing or thing in _ANY or other_thing in _ANY else "unclear"
+        # What is said of everything and of one thing may be a rule and its exception.
+        return "clear" if thing == other_thing or (thing in _ANY and other_thing in _ANY) else "unclear"
     if predicate != other_predicate or thing == other_thing:
         return None
     if sign < 0 or predicate in _PLURAL or predicate.startswith("always_") or thing in _ANY or other_thing in _ANY:
@@ -135,7 +136,7 @@ class _Book:
             self._over.setdefault((subject, thing), []).append(index)
         sign, base = _polarity(predicate)
         for other, rivals in self._signed.get((subject, base, -sign), {}).items():
-            is_clear = other == thing or thing in _ANY or other in _ANY
+            is_clear = other == thing or (thing in _ANY and other in _ANY)
             if is_clear or len(self._undecided) < _MOST_UNDECIDED:
                 for rival in rivals:
                     self.meet(rival, index, "clear" if is_clear else "unclear")
@@ -268,7 +269,7 @@ _OVER = re.compile(
 _NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
 _DENIED = frozenset(content_words("not never no don't avoid without stop hate dislike like"))
 # Words that only say how it is meant.
-_PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always i we user code style mode theme"))  # fmt: skip
+_PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always now going forward future please instead switched moved i we user code style mode theme"))  # fmt: skip
 
 
 _THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
@@ -339,7 +340,7 @@ def opposing(texts: Sequence[str]) -> list[tuple[int, int]]:
 
 def _keys(mine: Position) -> set[object]:
     """What two texts have in common where they oppose each other."""
-    found: set[object] = {(each.respect, subject) for each in mine.claims for subject in neighbours(each)}
+    found: set[object] = {(each.respect, each.subject) for each in mine.claims}
     found |= mine.wanted | mine.unwanted
     return found | ({mine.choice[0]} if mine.choice else set())
 
@@ -349,9 +350,15 @@ def _opposed(mine: Position, yours: Position) -> bool:
         return True
     if mine.choice and yours.choice and mine.choice[0] == yours.choice[0] and mine.choice[1] != yours.choice[1]:
         return True
-    # Wanted for one thing and unwanted for another go together.
-    is_same = mine.around <= yours.around or yours.around <= mine.around
-    return is_same and bool(mine.wanted & yours.unwanted or mine.unwanted & yours.wanted)
+    # Wanted in one place and unwanted in another go together, and so do a rule and its exception.
+    if _replaces(mine, yours) or _replaces(yours, mine):
+        return True
+    return mine.around == yours.around and bool(mine.wanted & yours.unwanted or mine.unwanted & yours.wanted)
+
+
+def _replaces(mine: Position, yours: Position) -> bool:
+    """Whether one thing is named in the place of another ("vitest, not jest"), wherever the other is wanted."""
+    return bool(mine.wanted and mine.unwanted & yours.wanted) and mine.around <= yours.around
 
 
 def _choice(text: str, words: frozenset[str]) -> tuple[tuple[int, frozenset[str]], str] | None:

@@ -371,8 +371,8 @@ def _key(core: str, triple: Triple) -> str:
     """A name made from the sentence's telling words; where they are too many, a digest tells such sentences apart."""
     telling = [
         word
-        for word in re.findall(r"[\w.+#-]+", core.casefold())
-        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())
+        for word in (each.strip(".-") for each in re.findall(r"[\w.+#-]+", core.casefold()))
+        if word and word not in STOP_WORDS and (len(word) > 1 or word.isdigit())
     ]
     telling = [word for word in telling if word not in _FILLERS]
     name = slug(" ".join(telling[:5]) or triple[0], most=36)
