@@ -169,3 +169,48 @@ def test_what_was_pasted_or_is_for_the_moment_is_no_wish(text: str) -> None:
 def test_what_somebody_says_beside_work_is_their_wish(text: str) -> None:
     sure, _ = signals([Turn(number=1, role="user", speaker=Speaker.USER, text=text)], "the oven")
     assert sure and all("zirconium" in each.text for each in sure)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Customer feedback from the survey, please cluster:\n1. I always want dark mode. I prefer big fonts.\n2. Never send me newsletters again!\n4. I hate the new dashboard, from now on I will use Excel",
+        "group these app store reviews by topic\n\n- I always want offline mode\n- Never ask me for a rating again\n- I prefer the old icon",
+        "You are a helpful assistant. Always answer in JSON. From now on you are called Botty. I want you to always be polite.\n\nthis is the prompt we use for the bot, make it shorter",
+        "You are ReviewBot. Always answer in XML. always be strict.\n\nthat's our current prompt in prompts/review.txt, why does it answer in JSON?",
+        "JIRA-1234\nSummary: cache\nAcceptance criteria:\n- Always cache product lists\n- Never call the payment API twice\n\nimplement this ticket",
+        "TODO.md\n- use bun instead of npm\n- never log PII\n- always validate input with zod\n- don't use moment.js\ndo the first one",
+        "Open tasks:\n1. Use bun instead of npm\n2. Always validate input with zod\n3. Never log PII\n\nstart with 2",
+        "Meeting notes 2026-11-09\nAttendees: Dana, Tim, me\n- I prefer merge over rebase, Tim said\n\nput these in notes/ as markdown",
+        "tweet from our CEO. make it german\n\nFrom now on we always ship on Fridays.",
+        "> Always sign your commits.\nNever use --no-verify.\n\nsomeone commented that on my PR, what do they mean",
+        'rename the test cases:\nit("always rejects empty names")\nit("never calls the api twice")\nalways use the cache when offline\nnever retry on 404',
+        "write a linter rule description: Never use var. Always prefer const over let.",
+        "until the release is out, never touch the API and always ask me first",
+    ],
+)
+def test_what_stands_in_a_text_that_the_message_is_about_is_no_wish(text: str) -> None:
+    sure, _ = signals([Turn(number=1, role="user", speaker=Speaker.USER, text=text)], "the oven")
+    assert sure == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My rules:\n- always use pnpm\n- never push to main",
+        "Please remember these:\n1. Always run the linter.\n2. Never use mocks.",
+        "- always use pnpm\n- never use npm\n\nnow fix the test",
+        "fix the test, and from now on always run the linter",
+        "Two things:\n- always use tabs\n- fix the header",
+        "Conventions here:\n* never commit .env\n* always squash",
+        "please fix src/a.py\n\nFrom now on always write tests first.",
+        "I want you to follow:\n- never use var",
+        "a few notes:\n- from now on always use tabs",
+        "Don't commit unless I ask you to.",
+        "For all PRs: always add a changelog entry",
+        "You are right. From now on always use tabs.",
+    ],
+)
+def test_own_rules_in_a_list_or_beside_work_are_wishes(text: str) -> None:
+    sure, _ = signals([Turn(number=1, role="user", speaker=Speaker.USER, text=text)], "the oven")
+    assert sure

@@ -43,7 +43,7 @@ _WISH = deferred(
 )
 _PASSING = deferred(
     r"\b(?:for now|right now|this time|just (?:this )?once|today|tomorrow|tonight|yesterday|this (?:week|morning|afternoon|session|pr|branch|commit|task|one|case|change|issue|round|release)|"
-    r"temporar(?:y|ily)|for the moment|at the moment|in (?:this|that) case|could change|may change|until then|\byet\b|still (?:reads|says|shows)|as today|(?:just|only) for (?:this|that|the|now)|in this (?:session|conversation|chat)|for (?:the|this) (?:demo|test|experiment|trial|hotfix|release)|while\b[^,.]{0,60}\bthis)\b|\bnow(?=[,.;)]|$| and\b)",
+    r"temporar(?:y|ily)|for the moment|at the moment|in (?:this|that) case|could change|may change|until then|\byet\b|still (?:reads|says|shows)|as today|(?:just|only) for (?:this|that|the|now)|in this (?:session|conversation|chat)|^\W*until (?:the|this|that|it|we)\b[^,]{0,60}|for (?:the|this) (?:demo|test|experiment|trial|hotfix|release)|while\b[^,.]{0,60}\bthis)\b|\bnow(?=[,.;)]|$| and\b)",
     re.IGNORECASE,
 )
 _STORY = deferred(

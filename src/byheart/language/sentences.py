@@ -123,6 +123,18 @@ _NAMES_TEXT = re.compile(
     r"\s*(?:from|this is|this was|that'?s|here(?:'s| is| are)|below|see)\b[^.!?:]{0,80}\b(?:chat|ticket|issue|e-?mails?|mails?|thread|logs?|docs?|page|message|channel|meeting|notes?|review|specs?|transcript|post|article|template|letter|story|request|report|forum|discord|slack|jira|paste|file)\b[^.!?:]{0,40}$",
     re.IGNORECASE,
 )
+# What introduces somebody's own rules, as a list or behind a colon.
+_OWN_RULES = re.compile(
+    r"\b(?:remember|rules?|preferences?|conventions?|guidelines?|from now on|always|never|keep in mind|i (?:want|prefer|like|need)|we (?:use|want|agreed|decided)|(?:please )?(?:follow|stick to|note|keep))\b|^\W*(?:please|also|and)\W*$",
+    re.IGNORECASE,
+)
+_ABOUT_A_TEXT = re.compile(
+    r"^\s*(?:\w+ ){0,3}(?:tweets?|e-?mails?|mails?|messages?|posts?|letters?|quotes?|feedback|reviews?|comments?|notes?|minutes|tasks|todos?|prompt|template|criteria|summary|description)\b(?:(?: (?:from|by|of|for|on)\b)|\s*[:：]|\s+\d|\W*$)|^\s*[\w-]+\.(?:md|txt|rst)\s*$|^\s*[A-Z]{2,10}-\d+\b",
+    re.IGNORECASE,
+)
+# A prompt that somebody wrote for another model.
+_PROMPT = re.compile(r"\s*you are (?:an? (?:\w+ ){0,4}\w+|(?-i:[A-Z]\w+))[.,;:]", re.IGNORECASE)
+_SAID_BEHIND = re.compile(r",\s*\w+ (?:said|says|wrote|suggested|thinks)\W*$", re.IGNORECASE)
 # What some text is to say, or a template of one: it speaks to its readers.
 _TO_READ = re.compile(
     r"\b(?!(?:i|we|you)\b)\w+ (?:should|must|needs? to|has to|have to|shall|will|can)\s+(?:\w+\s+)?(?:say|read|greet|show|display|print|contain|state|tell|answer|begin|start|open|close|end|look)\b[^.!?:]{0,60}:|"
@@ -173,6 +185,10 @@ def is_handed_over(text: str, sentence: str) -> bool:
     before, behind = _without_blocks(whole[: max(at, 0)]), whole[max(at, 0) + len(sentence) :]
     line = before.rpartition("\n")[2]
     rows = before.split("\n")
+    if _PROMPT.match(whole) or _SAID_BEHIND.search(sentence) or _is_listed(rows, line):
+        return True
+    if ":" in line and _WRITING.search(line.partition(":")[0] + ":"):
+        return True
     if any(_TERMINAL.match(row) or _COMMAND.match(row) or _NAMES_TEXT.match(row) for row in rows):
         return True
     if (
@@ -206,6 +222,26 @@ def is_handed_over(text: str, sentence: str) -> bool:
     lead = line if line.strip() else before.rstrip()
     last = lead.rpartition("\n")[2]
     return bool(_COLON.search(last)) and not _OWN_WORD.search(last) and not _OWN_LEAD.match(last)
+
+
+def _is_listed(rows: list[str], line: str) -> bool:
+    """Whether a sentence stands in a list, a quotation or a text that something else of the message is about: what introduces it speaks of a
+    text or asks for work, and of no rules."""
+    paragraph: list[str] = []
+    for row in reversed(rows[:-1]):
+        if not row.strip():
+            break
+        paragraph.insert(0, row)
+    if paragraph and paragraph[-1].lstrip().startswith(">"):
+        # A line that goes on with a quotation.
+        return True
+    above = [row for row in rows[:-1] if row.strip()]
+    intro = next((row for row in reversed(above) if not _MARK.match(row)), "")
+    if intro and _MARK.match(line):
+        return not _OWN_RULES.search(intro) and not _OWN_LEAD.match(intro.strip())
+    if any(_COLON.search(row) and not _OWN_RULES.search(row) and not _OWN_LEAD.match(row.strip()) for row in paragraph):
+        return True
+    return bool(above) and bool(_ABOUT_A_TEXT.match(above[0])) and not _OWN_RULES.search(above[0])
 
 
 # Where or when something holds, before what holds there.
