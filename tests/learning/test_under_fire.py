@@ -69,7 +69,11 @@ def test_learners_started_at_once_do_the_work_once(tmp_path: Path) -> None:
     whole(world, sessions)
     with sqlite3.connect(Path(world.bench.home) / "state" / "state.db") as db:
         states = db.execute("SELECT DISTINCT state FROM job").fetchall()
-    assert states == [("done",)]
+    assert states == [("done",)], (
+        sqlite3.connect(Path(world.bench.home) / "state" / "state.db")
+        .execute("SELECT * FROM job WHERE state != 'done'")
+        .fetchall()
+    )
 
 
 @pytest.mark.timeout(280)

@@ -332,7 +332,8 @@ def standing(context: Context, own: HandbookFiles) -> list[Captured]:
 
 def _keep(own: HandbookFiles, rows: Iterable[Captured]) -> None:
     place = own.root.own(CAPTURED)
-    old = own.context.files.read(place)
     text = "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
-    if text != (old.text or ""):
-        own.context.files.write(place, text, old.digest)
+    with own.context.files.locked(own.root):
+        old = own.context.files.read(place)
+        if text != (old.text or ""):
+            own.context.files.write(place, text, old.digest)
