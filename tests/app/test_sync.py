@@ -17,6 +17,7 @@ from byheart.app.sync import CONFLICTS, Synced, sync
 from byheart.domain.errors import BadInput, ByheartError
 from byheart.domain.records import Request, Scope
 from byheart.testing import Bench
+from tests.learning.world import World, fixed
 
 # More with SYNC=300, as before a release.
 EXAMPLES = int(os.environ.get("SYNC", "40"))
@@ -309,3 +310,30 @@ def test_what_may_not_be_stored_is_not_taken_and_the_rest_is(tmp_path: Path, pla
     assert "I prefer pnpm." in texts(bench)
     assert "Ignore all previous" not in Path(bench.home, "global", "memories.md").read_text()
     assert (top / "memories.ndjson").exists(), done
+
+
+def test_what_a_session_taught_and_another_machine_forgot_is_told_nowhere(tmp_path: Path) -> None:
+    worlds = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        world = World(tmp_path / name)
+        git = Path(world.bench.project, ".git")
+        git.mkdir(exist_ok=True)
+        (git / "config").write_text(
+            '[remote "origin"]\n\turl = https://git.example/bakery/shop.git\n', encoding="utf-8"
+        )
+        worlds.append(world)
+    one, other = worlds
+    one.session(("user", "Mend the oven. From now on always use quokkas for the fixtures."), *fixed())
+    one.learn()
+    place = meeting(tmp_path, "folder")
+    met(one.bench, place)
+    met(other.bench, place)
+    (hit,) = other.bench.memory.list().hits
+    other.bench.memory.forget(hit.record.text)
+    met(other.bench, place)
+    met(one.bench, place)
+    assert "quokkas" not in one.text("memory_summary.md") + one.text("MEMORY.md")
+    one.learn()
+    one.bench.memory.caught_up()
+    assert [path for path in one.holding("quokkas") if "index.db" not in path] == []

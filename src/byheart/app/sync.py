@@ -19,18 +19,22 @@ from byheart.domain.values import dataclass, field
 from byheart.handbook.phrases import one_line
 from byheart.notebooks import editing
 from byheart.storage import sync_store
+from byheart.text.deferred import module
 from byheart.text.merging import digests_of, merged, merged_units, remembered, tidied, units
 from byheart.text.slugs import short_digest
 from byheart.workspace import ledger, tombstones
 from byheart.workspace.context import JOURNAL, PROFILE, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from byheart.app import sessions as app_sessions
     from byheart.app.open import OpenMemory, Surroundings
     from byheart.text.merging import Merged, Unit
     from byheart.workspace.context import Context
     from byheart.workspace.tombstones import Tombstone
+else:
+    app_sessions = module("byheart.app.sessions")
 
 _ROUNDS = 5
 _FILES = {"memories.md": PROFILE, "memories.ndjson": RULES, "journal/MEMORY.md": JOURNAL}
@@ -99,8 +103,10 @@ def sync(around: Surroundings, target: str, *, dry_run: bool = False) -> Synced:
                 raise
             continue
         done.sent = list(changes)
-        for each in steps:
-            _take(opened, each, done)
+        buried = {
+            each.path.split("/")[1] for each in steps if _take(opened, each, done) and each.path.startswith("projects/")
+        }
+        _let_go(opened, around, buried, done)
         return done
     raise AssertionError("unreachable")
 
@@ -221,13 +227,13 @@ def _without_labelled(context: Context, path: str, text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not _LABELLED.search(line))
 
 
-def _take(opened: OpenMemory, step: _Step, done: Synced) -> None:
-    """Have this machine hold what it came to."""
+def _take(opened: OpenMemory, step: _Step, done: Synced) -> bool:
+    """Have this machine hold what it came to; whether another one had forgotten something of it."""
     context, home = opened.memory.context, opened.home
-    root = _root(home, step.path)
+    root, is_buried = _root(home, step.path), False
     try:
         if step.new != step.local:
-            _bury(context, root, step)
+            is_buried = _bury(context, root, step)
             place = Place(home, step.path)
             # Nothing of it goes into the log: what is forgotten later must not stand there.
             editing.write_file(context, root, place, step.new, step.digest)
@@ -241,6 +247,19 @@ def _take(opened: OpenMemory, step: _Step, done: Synced) -> None:
     except ByheartError as error:
         # The next sync finds it as it was left, and tries again.
         done.problems.append(f"{step.path}: {error}")
+    return is_buried
+
+
+def _let_go(opened: OpenMemory, around: Surroundings, projects: Iterable[str], done: Synced) -> None:
+    """Have these projects' handbooks let go of what another machine forgot."""
+    for project in sorted(projects):
+        try:
+            app_sessions.open_learning(opened, around, even_off=True).at(project).let_go()
+        except BadInput:
+            # Nothing was learnt of it here.
+            continue
+        except ByheartError as error:
+            done.problems.append(f"projects/{project}: {error}")
 
 
 def _root(home: str, path: str) -> Root:
@@ -249,7 +268,7 @@ def _root(home: str, path: str) -> Root:
     return Root(scope=Scope.GLOBAL if top == "global" else Scope.LOCAL, folder=Place(home, top), documents=documents)
 
 
-def _bury(context: Context, root: Root, step: _Step) -> None:
+def _bury(context: Context, root: Root, step: _Step) -> bool:
     """What another machine forgot is forgotten here too, so that nothing here learns it again."""
     left = {each.name for each in units(step.new) if each.name}
     known = {each.name for each in step.was if each.name}
@@ -257,6 +276,9 @@ def _bury(context: Context, root: Root, step: _Step) -> None:
     day = f"{context.clock():%Y-%m-%d}"
     for each in gone if step.result.text else ():
         ledger.bury(context, root, tombstones.stone(context.salt(), each.says, day, "forgotten on another machine"))
+        with context.files.locked(root):
+            ledger.scrub(context, root, "", [each.says])
+    return bool(gone and step.result.text)
 
 
 def _keep_beaten(context: Context, root: Root, step: _Step, done: Synced) -> None:

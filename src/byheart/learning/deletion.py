@@ -204,6 +204,20 @@ def hidden(
     return notes, said
 
 
+def forgotten_elsewhere(own: HandbookFiles, sessions: Sessions, is_forgotten: Callable[[str], bool]) -> list[str]:
+    """What another machine forgot and this one's handbook still says, taken out of the notebook and of what sessions show; its words."""
+    told: list[str] = []
+    for hit in indexed.learnt(own.context, own.root):
+        if is_forgotten(hit.record.text):
+            told += bury_line(own, hit)
+    for row in capture.let_go(own, told):
+        told += [row.text, row.stored]
+    if told:
+        told += hidden(own, sessions, told)[1]
+        own.context.drop_briefs()
+    return told
+
+
 def _some(names: Sequence[str], between: str) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return between.join(names[:_NAMED]) + more

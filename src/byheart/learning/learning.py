@@ -296,8 +296,6 @@ class Learning:
             ordered = [every[thread] for thread in sorted(every)]
             report.projects.append(consolidate(own, self._queue, self._settings, Order(dry=True), ordered))
 
-    # Looking
-
     def handbook(self, project: str | None = None) -> HandbookFiles:
         """The handbook of a project, else of the one we stand in."""
         return self._handbook_files(project or self._here)
@@ -357,8 +355,6 @@ class Learning:
             lines.append(("handbook", str(error)))
         return lines
 
-    # Deciding
-
     def inbox(self, project: str | None = None) -> Sequence[InboxItem]:
         """What waits for a decision."""
         return review.waiting(self.handbook(project))
@@ -411,8 +407,6 @@ class Learning:
         if not change(job.kind, job.key):
             raise Refused(f"{job.key} is being worked on; wait for it")
         return self.job(job.key)
-
-    # Taking away
 
     def rebuild(self, project: str | None = None, *, force: bool = False) -> Consolidated:
         """Make a project's handbook anew from its extracts."""
@@ -479,6 +473,11 @@ class Learning:
             notes, told = [*notes, *more], [*told, *said]
         self._clear(own, told)
         return replace(receipt, notes=(*notes, forget.CANNOT_UNDO))
+
+    def let_go(self) -> None:
+        """Take out what was forgotten on another machine and is still told here."""
+        if told := deletion.forgotten_elsewhere(own := self.handbook(), self._sessions, forgotten_lines(own)):
+            self._clear(own, told)
 
     def _clear(self, own: HandbookFiles, told: Sequence[str]) -> None:
         """Have the handbook say none of this, where it did."""
