@@ -126,3 +126,17 @@ def test_two_of_one_profile_that_exclude_each_other_are_named_and_the_newer_is_t
     assert "exclude each other" in cli("check").out
     brief = cli("brief").out
     assert "prefer bun" in brief and "prefer yarn" not in brief
+
+
+def test_newer_word_takes_the_place_of_all_that_it_excludes_and_undo_brings_them_back(bench: Bench) -> None:
+    bench.put(
+        "memories.md",
+        "```yaml\nsaved_memory:\n  items:\n"
+        "    - {key: code.tabs, value: I prefer tabs., confidence: high}\n"
+        "    - {key: code.more, value: Prefer tabs in code., confidence: high}\n"
+        "    - {key: writing.tone, value: concise, confidence: high}\n```\n",
+    )
+    receipt = bench.memory.remember(Request(text="I prefer spaces"))
+    assert texts(bench) == ["I prefer spaces.", "concise"] or texts(bench) == ["concise", "I prefer spaces."]
+    bench.memory.undo(receipt.id)
+    assert sorted(texts(bench)) == ["I prefer tabs.", "Prefer tabs in code.", "concise"]

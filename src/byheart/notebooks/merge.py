@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from byheart.domain.documents import Add, Change, Replace
+from byheart.domain.documents import Add, Change, Drop, Replace
 from byheart.domain.records import CONFLICT, NEEDS_CONFIRMATION, Confidence, Kind, Placed, Record, Signal, spoken
 from byheart.domain.values import dataclass, replace
 from byheart.language import opposition
@@ -39,9 +39,11 @@ def into_profile(
         if instead and strong >= (instead[-1].record.confidence or Confidence.MEDIUM).rank and not copied:
             fresh = labelled(replace(incoming, added=incoming.added or today))
             note = f"it replaces {instead[-1].record.key or instead[-1].record.text}: {_brief(instead[-1].record)}; only one of them can hold"
-            return Decision(
-                changes=(Replace(old=instead[-1], new=fresh),), action="replaced", record=fresh, notes=(note,)
-            )
+            weaker = [each for each in instead[:-1] if strong >= (each.record.confidence or Confidence.MEDIUM).rank]
+            gone: tuple[Change, ...] = tuple(Drop(old=each, reason=None) for each in weaker)
+            more = tuple(f"it replaces {each.record.key or each.record.text}, too" for each in weaker)
+            changes = (*gone, Replace(old=instead[-1], new=fresh))
+            return Decision(changes=changes, action="replaced", record=fresh, notes=(note, *more))
         fresh = labelled(replace(incoming, added=incoming.added or today))
         return Decision(changes=(Add(record=fresh),), action="added", record=fresh)
     old = rivals[-1]
