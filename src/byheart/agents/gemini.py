@@ -37,19 +37,6 @@ from byheart.domain.sessions import Caps, Event, Found, Session, Speaker, Standi
 NAME = "gemini"
 # The tools that a moment may be about.
 _TOOLS = {"BeforeTool": "run_shell_command|replace|write_file", "AfterTool": "run_shell_command|read_file"}
-_HEADER = frozenset(
-    {
-        "sessionId",
-        "projectHash",
-        "startTime",
-        "lastUpdated",
-        "kind",
-        "summary",
-        "directories",
-        "messages",
-        "memoryScratchpad",
-    }
-)
 _SMALL = Caps(document_bytes=4_000_000)
 _ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 _ADDED = "<untrusted_context>"

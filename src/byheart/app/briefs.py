@@ -248,7 +248,7 @@ def judged(opened: OpenMemory, around: Surroundings, learning: Learning, verdict
 
 
 def why(home: str, session: str | None) -> dict[str, Any]:
-    """What a session was told: the last one, or the one whose id begins so; nothing where none was told anything yet. Raises NothingFound
+    """What a session was told: the last one, or the one with this id prefix; nothing where none was told anything yet. Raises NothingFound
     where none is meant by an id."""
     every = cards.every_sent(home)
     briefed = {(each.get("client"), each.get("session")) for each in every}

@@ -171,11 +171,6 @@ def _crew(around: Surroundings, count: int) -> Callable[[], list[str]]:
     return background.crew(arguments, {**around.environment, "BYHEART_CHILD": "1"}, count)
 
 
-def has_handbook(opened: OpenMemory) -> bool:
-    """Whether something was learnt of the project we stand in."""
-    return os.path.exists(os.path.join(opened.home, "projects", opened.project.id, "handbook", "MEMORY.md"))
-
-
 def learnt_of(opened: OpenMemory, around: Surroundings) -> Sequence[PossibleExperience]:
     """What the sessions of a project showed, as far as they have been read; nothing where none has been."""
     if not os.path.exists(os.path.join(opened.home, "state", "index.db")):

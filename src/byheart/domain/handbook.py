@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REDACTED = "[REDACTED_SECRET]"
 MEMORY, SUMMARY, RAW = "MEMORY.md", "memory_summary.md", "raw_memories.md"
 ROLLOUTS, SKILLS, EXTENSIONS = "rollout_summaries", "skills", "extensions"
-# The profile of a project that has taught nothing.
+# The profile of a project in which nothing was learnt yet.
 NOTHING_YET = "Nothing is known yet: no session has taught anything so far."
 NOTES = f"{EXTENSIONS}/ad_hoc/notes"
 

@@ -1,4 +1,4 @@
-"""What recall works with: meanings, candidates, and what speaks for each."""
+"""What recall works with: meanings, candidates, and why each was found."""
 
 from __future__ import annotations
 

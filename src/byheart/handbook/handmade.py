@@ -1,7 +1,7 @@
 """What a person changed in a file that byheart writes, carried over into the next one it writes.
 
 The last text that was written is known, so whatever differs from it is a person's. Their lines stay, the lines they took out
-stay out, and headings they worded anew keep that wording. A line is known again by what it says: the tasks and turns behind
+stay out, and headings they reworded keep that wording. A line is known again by what it says: the tasks and turns behind
 it, and counts in it, may change. Lines whose place is gone are handed back, to be kept elsewhere.
 """
 
@@ -115,7 +115,7 @@ def _name(title: str) -> str:
 
 
 def _renamed(before: Sequence[_Section], now: Sequence[_Section]) -> dict[Path, Path]:
-    """Headings that a person worded anew: new path → old path, where what stands below is mostly the same."""
+    """Headings that a person reworded: new path → old path, where what stands below is mostly the same."""
     old, new = {section.path for section in before}, {section.path for section in now}
     found: dict[Path, Path] = {}
     for section in now:
@@ -170,11 +170,9 @@ def _headings(
 
 
 def _end_of(previous: Path, path: Path, order: Sequence[Path]) -> int:
-    """Where a heading goes that stood behind another one: after everything that is below that."""
+    """Where to insert a heading that followed `previous`: after everything below that."""
     if previous not in order:
         return len(order)
-    level = len(path) - 1
-    anchor = previous[: max(level, 1)] if len(previous) >= len(path) and previous[:level] == path[:level] else previous
     anchor = previous[: len(path)] if len(previous) >= len(path) else previous
     place = order.index(previous)
     while place + 1 < len(order) and order[place + 1][: len(anchor)] == anchor and anchor:

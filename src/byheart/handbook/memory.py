@@ -107,10 +107,6 @@ class Part:
     lines: list[tuple[int, str]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
 
-    def under(self, title: str) -> Part | None:
-        """The part with this title, if there is one."""
-        return next((part for part in self.parts if part.title == title), None)
-
     def walk(self) -> Iterator[Part]:
         """This part and everything below it."""
         yield self

@@ -28,11 +28,10 @@ _REFERRED = re.compile(r"\b[\w.-]+#\d+\b")
 _COMMAND = re.compile(
     r"^(?P<what>`[^`]+`(?: in `[^`]+`)? (?:runs|lints|checks|builds|formats|starts|installs)[\w ]*? here) \(worked (?P<ok>\d+) of (?P<all>\d+)(?P<rest>.*)\)$"
 )
-_CHANGED = "the changes for this are in "
 _WHY = "why it was done: "
 _QUOTED = re.compile(r"`([^`\n]{3,80})`")
 _NAME = re.compile(r"[\w./@:#-]{3,40}\Z")
-_SHOWN_TASKS, _SHOWN_FILES, _SHOWN_COMMANDS, _SHOWN_CITES = 4, 8, 8, 2
+_SHOWN_TASKS, _SHOWN_COMMANDS, _SHOWN_CITES = 4, 8, 2
 _OUTCOMES = (Outcome.SUCCESS, Outcome.PARTIAL, Outcome.UNCERTAIN, Outcome.FAIL)
 
 

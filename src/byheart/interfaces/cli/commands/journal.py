@@ -299,9 +299,6 @@ def settings(file: str | None, write: bool, as_object: bool) -> int:
     return 0 if taken.values else 1
 
 
-_NAMES = ("systemd", "cron")
-
-
 @click.group(epilog=common.examples("byheart schedule show", "byheart schedule install --cron"))
 def schedule() -> None:
     """Run upkeep every hour with the system scheduler. Without it, byheart commands start it when due.
