@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from byheart.app.open import OpenMemory
 from byheart.domain.documents import Place
@@ -15,9 +14,6 @@ from byheart.search.models import USE, noted
 from byheart.storage.embedders import shipped
 from byheart.storage.index.records import NotebookIndex
 from byheart.storage.queue.sqlite import SqliteQueue
-
-if TYPE_CHECKING:
-    pass
 
 
 def checkups(opened: OpenMemory, versions: Sequence[tuple[str, str]]) -> list[Checkup]:

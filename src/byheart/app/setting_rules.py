@@ -89,8 +89,8 @@ KEYS: dict[str, SettingRule] = {
     "sessions.file_bytes": SettingRule(kind=int, least=1_000, most=1_000_000_000_000),
     "sessions.document_bytes": SettingRule(kind=int, least=1_000, most=_LONG),
     "sessions.unpacked_bytes": SettingRule(kind=int, least=1_000, most=10 * _LONG),
-    # Whether anything is learnt unasked is the user's to say, not a clone's.
     "sync.target": SettingRule(kind=str, form="a folder, or the address of a git repository"),
+    # A clone may keep sessions from being learnt from, and never have them learnt from.
     "learning.enabled": SettingRule(kind=bool, narrow="off"),
     "learning.max_session_age_days": SettingRule(kind=float, least=0, most=36_500, narrow="lower"),
     "learning.min_idle_hours": SettingRule(kind=float, least=0, most=8_760),

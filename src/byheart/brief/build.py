@@ -47,12 +47,12 @@ _LONGEST, _LARGEST_FILE = 400, 400_000
 _LONGEST_LIST = 1_500
 _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
-# What the user said, in so many words or again and again.
-# A record's key, as it is told before what it says.
+# So much that was saved is announced, and so much of an error tells it from others.
 _ANNOUNCED, _ERROR = 8, 60
 _FILES_OF = {PROFILE: "memories.md", RULES: "memories.ndjson"}
 # When, and in which words, something was said: behind what it says.
 _CONTEXT = re.compile(r" \((?:said when|the user) .*\)$")
+# A record's key, as it is told before what it says.
 _KEY = re.compile(r"^[\w-]+(?:\.[\w-]+)+: ")
 _NOTEBOOKS = ("profile", "rules")
 _USERS = frozenset(("profile", "rules", "wishes", "journal"))

@@ -35,10 +35,10 @@ _ASK = "Ask the user before you go on."
 _RISKY = deferred(
     r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\brm\s+-|\bgit\s+(?:push|reset|clean|commit|checkout)\b|\bsudo\b|#|\bcurl\b|\bwget\b|\beval\b|\bdd\b|>\s*/"
 )
-# So many words make an error that is another's by no chance.
+# Fewest words that make an error specific enough to be the same one elsewhere.
 _LETTERS, _SAYS_SOMETHING = deferred(r"[^\W\d_]{3,}"), 3
 _WISHES = ("profile", "rules", "wishes")
-# No calls to know something about: they look, and nothing about them can be wrong that anybody would repeat.
+# What agents call the tool that runs commands.
 _SHELLS = (
     "bash",
     "shell",

@@ -114,7 +114,6 @@ def show(selector: str | None, scope: str | None, as_object: bool) -> int:
         return 5
     if not there:
         common.note("No memory files yet. Add a memory with: byheart remember")
-        return 0
     return 0
 
 
@@ -204,7 +203,6 @@ def log(limit: int, scope: str | None, as_object: bool) -> int:
             common.say(line)
     if not entries:
         common.note("No changes yet.")
-        return 0
     return 0
 
 
@@ -335,7 +333,6 @@ def brief(explain: bool, hint: str, tokens: int | None, characters: int | None, 
         return 0
     if found is None:
         common.note("Nothing to tell a session here yet. Start with: byheart learn, or byheart remember")
-        return 0
     return 0
 
 
