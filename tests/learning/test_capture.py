@@ -11,7 +11,7 @@ import pytest
 from byheart.app import trusted
 from byheart.app.briefs import brief
 from byheart.app.open import Surroundings
-from byheart.domain.records import Confidence, Record, Scope
+from byheart.domain.records import Confidence, Record, Request, Scope
 from tests.learning.test_troubles import tried
 from tests.learning.world import Event, World
 
@@ -265,3 +265,17 @@ def test_what_the_seeds_call_a_signal_is_captured_from_a_session(tmp_path: Path,
     world.session(("user", "Mend the bell."), DONE, ("user", said), DONE)
     world.learn()
     assert any(stored in each.text for each in records(world)), [each.text for each in records(world)]
+
+
+def test_clearing_memory_leaves_nothing_of_a_wish_that_a_later_word_had_replaced(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(("user", "Mend the bell. From now on always use walrus data in the demos."), DONE)
+    world.learn()
+    receipt = world.bench.memory.remember(Request(text="never use walrus data in the demos"))
+    assert [record.text for record in records(world)] == ["Never use walrus data in the demos."]
+    world.door().clear()
+    log = b"".join(path.read_bytes() for path in Path(world.bench.home).rglob("log.ndjson"))
+    assert b"lways use walrus" not in log
+    assert receipt.record is not None and [record.text for record in records(world)] == [
+        "Never use walrus data in the demos."
+    ]

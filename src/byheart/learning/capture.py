@@ -267,10 +267,16 @@ def let_go(own: HandbookFiles, texts: Sequence[str]) -> list[Captured]:
 
 
 def cleared(context: Context, own: HandbookFiles) -> None:
-    """Take out everything that only sessions taught."""
-    for row in written(own):
-        if row.handle:
-            _taken_back(context, row)
+    """Take out everything that only sessions taught, also what a later word had taken the place of: only the log still has that."""
+    every = [row for row in written(own) if row.handle]
+    for row in every:
+        _taken_back(context, row)
+    kept = {row.name for row in standing(context, own)}
+    for row in every:
+        root = context.roots[Scope(row.scope)]
+        if row.name not in kept:
+            with context.files.locked(root):
+                ledger.scrub(context, root, row.handle, [row.stored, row.text])
     _keep(own, [])
 
 
