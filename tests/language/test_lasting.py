@@ -214,3 +214,9 @@ def test_what_stands_in_a_text_that_the_message_is_about_is_no_wish(text: str) -
 def test_own_rules_in_a_list_or_beside_work_are_wishes(text: str) -> None:
     sure, _ = signals([Turn(number=1, role="user", speaker=Speaker.USER, text=text)], "the oven")
     assert sure
+
+
+def test_question_whether_a_file_says_so_is_no_rule_and_a_request_to_write_one_is() -> None:
+    assert not judged("doesnt your CLAUDE.md suggest you create changesets before every PR?").is_sure
+    assert not judged("didnt we have a hint in CLAUDE.md to generate a changeset after every feature?").is_sure
+    assert judged("can you add to CLAUDE.md that we run the linter before every commit?").is_sure

@@ -81,6 +81,8 @@ _RULED = deferred(
     r"\b(?:AGENTS|CLAUDE|GEMINI|CONVENTIONS|CONTRIBUTING|copilot-instructions)\.md\b.*\b(?:when(?:ever)?|before|after|every|each|always|never)\b",
     re.IGNORECASE | re.DOTALL,
 )
+# Asked whether a file says something, somebody wants no rule; asked to write one there, they do.
+_WRITES = deferred(r"\b(?:add|put|write|note|include|update|document|mention|save|record|extend)\b", re.IGNORECASE)
 _HABIT = deferred(
     rf"\b(?:we|i)\s+(?:always|never|usually|typically|generally|only ever)\s+(?:{_VERB}|want|expect|need)\b",
     re.IGNORECASE,
@@ -227,7 +229,7 @@ def _for(text: str) -> tuple[float, list[str]]:
 def _against(text: str, *, asks: bool, in_document: bool) -> list[tuple[float, str]]:
     says_so = bool(_STANDING.search(text) or _REMEMBER.search(text) or _RULED.search(text))
     found: list[tuple[float, str]] = []
-    if asks and not _RULED.search(text):
+    if asks and not (_RULED.search(text) and _WRITES.search(text)):
         found.append((0.5 if says_so else 1.0, "asks"))
     if _BORROWED.search(text):
         found.append((1.0, "somebody else's words"))
