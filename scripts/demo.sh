@@ -32,7 +32,7 @@ own=${BYHEART_HOME:-$HOME/.byheart}
 [ -e "$own" ] && had=yes || had=
 echo "Looking for agent sessions on this machine (read-only; the first time takes longer) ..."
 if [ "$("$byheart" sessions -n 1 --json </dev/null 2>/dev/null)" != "[]" ]; then
-  where=$own
+  where="What was learnt is stored in $own, as Markdown. Your edits are never overwritten."
 else
   # The look itself has left an empty index behind.
   [ -n "$had" ] || rm -rf "$own"
@@ -40,7 +40,7 @@ else
   trap 'rm -rf "$place"' EXIT
   echo "No sessions found. Using a small sample instead: a shop built with four agents."
   export HOME="$sample" BYHEART_HOME="$place/byheart"
-  where="a temporary folder (deleted now)"
+  where="The sample's memory was temporary and has been deleted."
 fi
 cd "${place:-/}"
 try learn
@@ -53,7 +53,7 @@ fi
 
 cat <<TEXT
 
-What was learnt is stored in $where, as Markdown. Your edits are never overwritten.
+$where
 
   $byheart init              connect your agents
   $byheart brief             the brief for the current project

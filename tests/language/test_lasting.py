@@ -218,5 +218,7 @@ def test_own_rules_in_a_list_or_beside_work_are_wishes(text: str) -> None:
 
 def test_question_whether_a_file_says_so_is_no_rule_and_a_request_to_write_one_is() -> None:
     assert not judged("doesnt your CLAUDE.md suggest you create changesets before every PR?").is_sure
+    asked = "doesnt your CLAUDE.md suggest you create changesets when we are adding user facing features?"
+    assert not judged(asked, is_correction=True).is_sure
     assert not judged("didnt we have a hint in CLAUDE.md to generate a changeset after every feature?").is_sure
     assert judged("can you add to CLAUDE.md that we run the linter before every commit?").is_sure

@@ -230,7 +230,7 @@ def _against(text: str, *, asks: bool, in_document: bool) -> list[tuple[float, s
     says_so = bool(_STANDING.search(text) or _REMEMBER.search(text) or _RULED.search(text))
     found: list[tuple[float, str]] = []
     if asks and not (_RULED.search(text) and _WRITES.search(text)):
-        found.append((0.5 if says_so else 1.0, "asks"))
+        found.append((0.5 if says_so and not _RULED.search(text) else 1.0, "asks"))
     if _BORROWED.search(text):
         found.append((1.0, "somebody else's words"))
     if _STORY.search(text) and not (says_so or _ORDER.search(text) or _MUST.search(text)):
