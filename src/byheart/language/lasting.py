@@ -160,7 +160,7 @@ _LONGEST_WORDS, _FEWEST_WORDS = 70, 3
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """How surely a sentence is meant for later, and what speaks for and against it."""
+    """How surely a sentence is meant for later, and why."""
 
     score: float
     reasons: tuple[str, ...]

@@ -299,7 +299,7 @@ def _failed(tools: Tools, job: Job, error: str, report: LearnReport, *, is_trans
 def extract_of(
     tools: Tools, due: DueSession, listed: Listed, report: LearnReport, *, dry: bool = False
 ) -> tuple[Kept | None, str]:
-    """The extract of one session as it is kept, None where it taught nothing; and which revision of it this is. A dry run asks
+    """The extract of one session as it is kept, None where nothing was learnt; and which revision of it this is. A dry run asks
     no model."""
     turns = _within(tools.sessions.turns(listed.session), tools.settings.session_characters)
     project = due.thread.project.rsplit("-", 1)[0]

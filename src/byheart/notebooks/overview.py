@@ -224,6 +224,7 @@ __all__ = ["Page", "listing", "of_repository", "profile", "rules", "show", "show
 
 LEAST_RULES, MOST_RULES = 3, 7
 MOST_BULLETS = 15
+_NEAR = 4
 
 
 def active_profile(hits: Sequence[Hit], most: int) -> tuple[list[Hit], list[tuple[str, str]]]:
@@ -247,14 +248,19 @@ def active_profile(hits: Sequence[Hit], most: int) -> tuple[list[Hit], list[tupl
             left_out.append((name, "a later entry has the same key"))
         else:
             left_out.append((name, "the project's own entry counts"))
-    # An edit by hand, or two machines, may leave two that exclude each other: the newer one of a scope counts.
-    dated = sorted(chosen.values(), key=lambda hit: (hit.record.added or date.min, hit.line or 0))
-    for older, newer in opposition.opposing([hit.record.text for hit in dated]):
-        name = dated[older].record.key or dated[older].id
-        if dated[older].scope == dated[newer].scope and chosen.pop(name, None) is not None:
-            left_out.append((name, f"{dated[newer].record.key or dated[newer].id} excludes it and is newer"))
     most = min(most, MOST_BULLETS)
     ordered = sorted(chosen.values(), key=_profile_order)
+    # An edit by hand, or two machines, may leave two that exclude each other: the newer one of a scope counts. Only those that come near
+    # being shown are compared, since a file may hold thousands.
+    dated = sorted(ordered[: _NEAR * most], key=lambda hit: (hit.record.added or date.min, hit.line or 0))
+    beaten: dict[str, Hit] = {}
+    for older, newer in opposition.opposing([hit.record.text for hit in dated]):
+        if dated[older].scope == dated[newer].scope and dated[newer].id not in beaten:
+            beaten[dated[older].id] = dated[newer]
+    for hit in (hit for hit in dated if hit.id in beaten):
+        winner = beaten[hit.id].record
+        left_out.append((hit.record.key or hit.id, f"{winner.key or winner.text} excludes it and is newer"))
+    ordered = [hit for hit in ordered if hit.id not in beaten]
     left_out += [(hit.record.key or hit.id, f"only {most} entries are shown") for hit in ordered[most:]]
     return ordered[:most], left_out
 

@@ -54,7 +54,7 @@ _TURN_NAMED, _TURN_TIMED, _COMPANY, _SESSION_COMPANY, _FILED = 0.15, 0.25, 0.20,
 _OTHER_SIDE, _ADDED = 0.6, 0.4
 # A session's best turns count together as a mean that leans towards the best of them.
 _BEST_TURNS, _LEANING = 3, 4
-# From this share of the question's words on a turn has to do with it, whatever it means.
+# From this share of the question's words on a turn is about it, whatever its meaning scores.
 _HELD = 0.3
 
 

@@ -11,7 +11,8 @@ from byheart.storage import cards
 def shown() -> int:
     """Say it; the exit code."""
     # As Surroundings has it, without the rest of the house: this is what people type to see whether anything is there.
-    home = cards.home_of(dict(os.environ))
+    # Where it says nothing that can be used, who opens memory says why.
+    home = cards.home_of(dict(os.environ)) or common.surroundings().home
     folder = cards.folder_of(common.call.folder or common.folder())
     name = os.path.basename(folder)
     if not os.path.isdir(home):

@@ -109,7 +109,7 @@ def _listed(row: sqlite3.Row) -> Listed:
 
 
 def named(db: sqlite3.Connection, name: str) -> list[Listed]:
-    """Sessions with this id, or whose id begins so; `agent:` in front narrows it, a `#turn` behind it is left away."""
+    """Sessions with this id, or this id prefix; `agent:` in front narrows it, a `#turn` behind it is left away."""
     own = name.split("#")[0]
     agent, colon, rest = own.partition(":")
     own = rest if colon and rest and re.fullmatch(r"[a-z-]+", agent) else own

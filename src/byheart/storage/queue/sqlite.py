@@ -152,7 +152,7 @@ class SqliteQueue:
             return found.fetchone() is not None
 
     def learnt(self, job: Job, kept: Kept | None) -> bool:
-        """An extract is finished; None where the session taught nothing. False, and nothing is kept, where it is not ours."""
+        """An extract is finished; None where nothing was learnt from the session. False, and nothing is kept, where it is not ours."""
         with explained(self.path), changing(self._db):
             if not self._finish(job):
                 return False
@@ -304,7 +304,7 @@ class SqliteQueue:
             return [row[0] for row in self._db.execute("SELECT thread FROM extract WHERE project = ?", (project,))]
 
     def revisions(self) -> dict[str, str]:
-        """What was last learnt from each thread, also where it taught nothing."""
+        """What was last learnt from each thread, also where that was nothing."""
         with explained(self.path):
             rows = self._db.execute(
                 "SELECT key, done_revision FROM job WHERE kind = ? AND done_revision <> ''", (EXTRACT,)
