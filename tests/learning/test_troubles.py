@@ -281,3 +281,47 @@ def test_test_command_is_the_one_that_sessions_use_not_what_one_was_pointed_at(
 def test_line_of_code_that_a_linter_shows_is_no_error() -> None:
     shown = "263 261 │ // Column already exists, ignore\n17 │ throw new Error(missing)"
     assert errors_in(shown) == []
+
+
+def test_spelling_that_was_not_understood_is_what_was_wrong_whatever_was_changed_meanwhile(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.session(
+        ("user", "Mend the oven."),
+        ("run", "cargo test --lib oven::heats", "error: no library targets found in package `bakery`", 101),
+        ("edit", "src/oven.rs"),
+        ("run", "cargo test --bin bakery oven::heats", "test result: ok. 3 passed; 0 failed", 0),
+    )
+    world.learn()
+    [line] = [each for each in tips(world) if "no library targets" in each]
+    assert line.endswith("works without `--lib` and with `--bin bakery`: `cargo test --bin bakery oven::heats`")
+
+
+def also_met(world: World) -> str:
+    return "".join(line for line in world.text("memory_summary.md").split("\n") if "Solved here before" in line)
+
+
+def test_last_words_of_a_failed_call_are_listed_only_where_they_come_again(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name in ("walrus", "quagga"):
+        world.session(
+            ("user", f"Mend the {name}."),
+            ("run", f"make {name}", "the kettle ran dry again", 2),
+            ("edit", f"src/{name}.py"),
+            ("run", f"make {name}", "fine", 0),
+        )
+        world.learn()
+        assert ("the kettle ran dry" in also_met(world)) is (name == "quagga")
+
+
+def test_what_a_compiler_says_of_other_names_is_no_error_that_returns(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name, missing in (("walrus", "tusk"), ("quagga", "mane"), ("zebra", "hoof")):
+        error = f"src/{name}.ts(5,3): error TS2339: Property '{missing}' does not exist on type 'Zoo'."
+        world.session(
+            ("user", f"Mend the {name}."),
+            ("run", "bunx tsc --noEmit", error, 2),
+            ("edit", f"src/{name}.ts"),
+            ("run", "bunx tsc --noEmit", "", 0),
+        )
+    world.learn()
+    assert "TS2339" not in also_met(world)

@@ -24,7 +24,7 @@ from byheart.sessions.facts.differences import (
     is_named,
     steps_in,
 )
-from byheart.sessions.facts.errors import is_wrapper, signature_of
+from byheart.sessions.facts.errors import errors_in, is_wrapper, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +44,8 @@ _EVERYDAY, _FEW_SESSIONS = 0.3, 5
 _IN_PROGRESS = re.compile(
     r"\.\w{1,5}[:(]\d+|^(?:FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|\(fail\)|expect\(|assert", re.IGNORECASE
 )
+# The place in a file to which a compiler points.
+_POINTS = re.compile(r"^\S+\.\w{1,5}[:(]\d+[:,\d)]*:?\s*")
 # A test that found something wrong says so about the code as it was that day, however often that happens.
 _TESTED = re.compile(
     r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]|\(fail\)|^(?:test )?\S+ \.\.\. FAILED",
@@ -258,6 +260,13 @@ def _may_return(trouble: Trouble) -> bool:
     error = trouble.ways[-1][1].error
     if is_wrapper(error) or _TESTED.search(error) or not re.search(r"[^\W\d_]{3,}", error):
         return False
+    if trouble.sessions == 1 and not errors_in(error):
+        # The last words of a call that failed may be anything, until they come again.
+        return False
+    if _POINTS.search(error):
+        # A compiler's finding is about a name; what it says of another is no repeat.
+        said = Counter(_POINTS.sub("", way.error) for _, way in trouble.ways)
+        return max(said.values()) > 1
     if trouble.sessions == 1 and all(kind_of(way.command) == "test" for _, way in trouble.ways):
         # What tests print is about the code of that day, and passing ones log errors on purpose.
         return False

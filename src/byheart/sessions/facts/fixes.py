@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -17,19 +18,27 @@ from byheart.sessions.facts.commands import (
     only_looks,
     parts_of,
     program_of,
+    result_of,
 )
-from byheart.sessions.facts.differences import counterpart, is_elsewhere, steps_in, to_blame
+from byheart.sessions.facts.differences import changes, counterpart, is_elsewhere, steps_in, to_blame
 from byheart.sessions.facts.errors import telling
 from byheart.text.deferred import deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 # An error that is still open after so many steps has been left alone, not fixed.
 _PATIENCE = 60
 # A command as short as that may stand in an output by chance.
 _SAYS_WHAT = 8
 _OF_ONE = 2
+_FEW_LINES = 6
+# What programs say of the words that they are called with, rather than of what they work on.
+_NOT_UNDERSTOOD = deferred(
+    r"unknown|unrecogni[sz]ed|unexpected argument|no such (?:option|command|subcommand)|no .{1,40} found|not found|ambiguous|invalid (?:option|choice|value|argument)|illegal option|"
+    r"requires?|missing|must (?:be|specify)|is not a|accepts|too (?:many|few)|usage",
+    re.IGNORECASE,
+)
 # Programs that do many things; which one shows in the word behind them.
 _RUNNERS = frozenset(
     "git gh npm pnpm yarn bun make cargo go docker kubectl uv poetry pip terraform helm aws gcloud az brew apt apt-get systemctl dotnet just nx bd".split()
@@ -78,6 +87,9 @@ def _fix(steps: Sequence[Step], index: int, signature: str, text: str) -> FixFac
             # Of all that was run in between, what the failed call itself had named is what it asked for.
             asked = [each for each in commands if _is_said(each, failed.said)]
             commands = asked[-1:] or commands
+            if _is_misspelled(failed, step, text, edited):
+                # What was never begun was not mended by what went on besides.
+                commands, edited = [], {}
             if step.command not in commands and _differs(failed.command, step.command):
                 commands.append(step.command)
             return FixFact(
@@ -163,7 +175,7 @@ def _is_comparable(failed: Step, later: Step, said: str) -> bool:
     if "commit" in (kind, later_kind):
         return _shares_git(failed.command, later.command)
     if kind is not None or later_kind is not None:
-        return kind == later_kind and not (kind == "test" and _narrows(failed.form, later.form))
+        return kind == later_kind and not (kind == "test" and _began(failed) and _narrows(failed.form, later.form))
     if program_of(failed.command) != program_of(later.command):
         return False
     mine, theirs = _words(failed.form), _words(later.form)
@@ -179,6 +191,25 @@ def _is_comparable(failed: Step, later: Step, said: str) -> bool:
 _TESTS = deferred(
     r"(?:tests?|specs?|check|verify|ci|vitest|jest|pytest|unittest|nextest|mocha|ava)(?:[:-][\w:-]*)?", re.IGNORECASE
 )
+
+
+def _began(failed: Step) -> bool:
+    """Whether a run that failed got as far as its work: who does not understand what it is told says so in a few lines, and no more."""
+    lines = [line for line in failed.said.splitlines() if line.strip()]
+    return not lines or len(lines) > _FEW_LINES or result_of(failed.said) is not None
+
+
+def _is_misspelled(failed: Step, worked: Step, error: str, edited: Iterable[str]) -> bool:
+    """Whether a call was not understood as it was spelled and worked in another spelling, whatever was changed in between."""
+    if (
+        not _NOT_UNDERSTOOD.search(error)
+        or _began(failed)
+        or any(os.path.basename(path) in failed.command for path in edited)
+    ):
+        return False
+    step = to_blame(failed.command, error)
+    other = counterpart(step, worked.command)
+    return step != other and bool(changes(step, other, error))
 
 
 def _narrows(failed: str, later: str) -> bool:
