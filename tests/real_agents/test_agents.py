@@ -133,12 +133,6 @@ def test_agent_is_briefed_remembers_is_learnt_from_and_disconnected(name: str, t
         _as_it_was(before, machine.files())
 
 
-# What each of these agents cannot be told at which moment, and why.
-NOT_BEFORE = {
-    "copilot-cli": "its preToolUse hook takes a decision and no text",
-}
-
-
 @pytest.mark.parametrize("name", CLIENTS)
 def test_agent_is_told_at_the_moment_of_a_failure_and_of_a_rule(name: str, tmp_path: Path) -> None:
     client = _client(name)
@@ -172,8 +166,7 @@ def test_agent_is_told_at_the_moment_of_a_failure_and_of_a_rule(name: str, tmp_p
         told = "\n".join(model.bodies)
         assert "came up in 2 sessions here" in told, "what helped reached the model"
         assert "PYTHONPATH=src" in told
-        if name not in NOT_BEFORE:
-            assert "the user said" in told, "the rule reached the model"
+        assert "the user said" in told, "the rule reached the model"
         # The last request holds all that was said: each of them once.
         last = max(model.bodies, key=len)
         assert last.count("came up in 2 sessions here") == 1

@@ -59,6 +59,8 @@ _NARROW = ("claude-code", "cursor")
 
 def envelope(client: str, event: str, told: dict[str, Any], text: str, seen: str = "") -> dict[str, Any] | str:
     """A text as this agent takes it from a hook, with a line that it shows to its user where it can show one."""
+    if event == TOOL and client in _DECIDES:
+        return _decision(client, "deny", text)
     if client in _NAMED:
         name = told.get("hook_event_name")
         event_name = name if isinstance(name, str) and name.isalnum() else _NAMED[client].get(event, "SessionStart")
@@ -70,7 +72,9 @@ def envelope(client: str, event: str, told: dict[str, Any], text: str, seen: str
 
 
 # Agents whose hook can have the user asked before a call.
-_ASKS = ("claude-code", "qwen-code", "droid", "cursor", "copilot-cli")
+_ASKS = ("claude-code", "qwen-code", "droid", "cursor", "copilot-cli", "gemini-cli")
+# Agents whose hook takes a decision before a call and hands no text on: what is to be said is the reason why the call was held back.
+_DECIDES = ("gemini-cli", "qwen-code", "copilot-cli")
 
 
 def can_ask(client: str) -> bool:
@@ -78,13 +82,26 @@ def can_ask(client: str) -> bool:
     return client in _ASKS
 
 
+def only_decides(client: str) -> bool:
+    """Whether this agent can be told something before a call only as the reason why the call was held back."""
+    return client in _DECIDES
+
+
 def asking(client: str, text: str) -> dict[str, Any]:
     """A text as an agent that can ask puts it to its user before it calls a tool."""
     why = f"byheart: {text}"
     if client == "cursor":
         return {"permission": "ask", "user_message": why, "agent_message": text}
-    decision = {"permissionDecision": "ask", "permissionDecisionReason": why}
-    return decision if client == "copilot-cli" else {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+    return _decision(client, "ask", why)
+
+
+def _decision(client: str, decision: str, why: str) -> dict[str, Any]:
+    """What becomes of a call, as this agent's hook says it."""
+    if client == "gemini-cli":
+        # Its user is shown the one, its model the other.
+        return {"decision": decision, "reason": why, "systemMessage": why if decision == "ask" else ""}
+    told = {"permissionDecision": decision, "permissionDecisionReason": why}
+    return told if client == "copilot-cli" else {"hookSpecificOutput": {"hookEventName": "PreToolUse", **told}}
 
 
 def is_narrow(client: str) -> bool:

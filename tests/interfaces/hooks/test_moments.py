@@ -107,6 +107,45 @@ def test_error_behind_a_pipe_is_seen_although_the_call_went_well(world: World) -
     assert passed(world, "grep -n Module log.txt | head", f"{MISSING}\n", session="s3") == ""
 
 
+def test_agent_that_says_nothing_of_how_a_call_ended_is_told_by_what_it_printed(world: World) -> None:
+    ready(world)
+
+    def bare(command: str, output: str, session: str) -> str:
+        told: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": output}
+        return context(
+            gated(world.bench, "post-tool", "codex", session_id=session, hook_event_name="PostToolUse", **told)[1]
+        )
+
+    assert "PYTHONPATH" in bare("sh check.sh", f"{MISSING}\n", "s1")
+    assert bare("cat notes.txt", f"{MISSING}\n", "s2") == ""
+    assert bare("sh check.sh", "3 passed\n", "s3") == ""
+
+
+@pytest.mark.parametrize("client", ["gemini-cli", "qwen-code", "copilot-cli"])
+def test_agent_that_takes_no_text_before_a_call_has_it_held_back_once_with_the_rule_as_the_reason(
+    tmp_path: Path, client: str
+) -> None:
+    world = World(tmp_path)
+    world.bench.memory.remember(Request(text="never push to main without asking"))
+    ready(world)
+    found = json.loads(before(world, "git push origin main", client=client))
+    found = found.get("hookSpecificOutput", found)
+    assert "deny" in (found.get("decision"), found.get("permissionDecision"))
+    why = found.get("reason") or found["permissionDecisionReason"]
+    assert "push to main" in why and "make it again" in why
+    assert before(world, "git push origin main", client=client) == ""
+    assert before(world, "git status", client=client) == ""
+
+
+def test_what_memory_itself_put_into_a_prompt_is_no_part_of_it(world: World) -> None:
+    ready(world)
+    asked = "Please run the tests of the oven with pytest and look at the module"
+    own = f'<byheart-memory id="1">\n- {MISSING} pytest tests oven PYTHONPATH\n[end 1]\n</byheart-memory>\n'
+    for prompt, is_told in ((f"{own}Good morning.", False), (f"{own}{asked}: {MISSING} PYTHONPATH", True)):
+        _, out, _ = gated(world.bench, "prompt", "gemini-cli", session_id=f"s{is_told}", hook_event_name="BeforeAgent", prompt=prompt)  # fmt: skip
+        assert bool(out) is is_told
+
+
 def test_error_that_was_got_over_a_moment_ago_counts_at_once(tmp_path: Path) -> None:
     world = ready(World(tmp_path))
     world.session(("user", "Hello."), ("assistant", "Hello."))
@@ -238,7 +277,9 @@ def test_agent_is_made_to_ask_where_the_user_wants_that(tmp_path: Path) -> None:
         found = json.loads(before(world, "git push origin main"))["hookSpecificOutput"]
         assert found["permissionDecision"] == "ask" and "push to main" in found["permissionDecisionReason"]
     # Where an agent cannot ask, its model is told to.
-    assert "Ask the user" in context(before(world, "git push origin main", client="gemini-cli"))
+    assert "Ask the user" in context(before(world, "git push origin main", client="codex"))
+    found = json.loads(before(world, "git push origin main", client="gemini-cli"))
+    assert found["decision"] == "ask" and "push to main" in found["systemMessage"]
 
 
 def test_file_is_told_of_before_it_is_changed_once(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ _FAILED = deferred(
     r"(?:exit(?:ed)?(?: with)?(?: code| status)?[:= ]+\(?(-?\d+)|\"exit_?code\"\s*:\s*(-?\d+))", re.IGNORECASE
 )
 _TASK_TOKENS = 400
+_OWN = deferred(rf"<{fit.TAG}\b.*?(?:</{fit.TAG}>|\Z)", re.DOTALL)
+# What a model is told whose agent takes a decision before a call, and no text.
+_HELD = "This call was held back once, so that you read this first. If it still is what the user wants, make it again."
 # What a model is told where its agent cannot ask by itself.
 _ASK = "Ask the user before you go on."
 # What nobody is told to run because another session did: what fetches and runs, deletes, sends, or is a remark.
@@ -66,6 +69,7 @@ _EDITORS = (
     "patch",
     "str_replace_editor",
 )
+_RESULTS = ("tool_response", "tool_result", "toolResult", "result")
 _READERS = ("read", "read_file", "view", "cat", "open_file")
 _PATCHED = deferred(r"^\*\*\* (?:Update|Delete|Add) File: (.+)$", re.MULTILINE)
 
@@ -97,7 +101,8 @@ def _found(call: HookCall, card: dict[str, Any], settings: dict[str, Any], prepa
     if call.event == register.PROMPT:
         if not settings["prompt"]:
             return []
-        prompt = register.words(call.told, "prompt", "initialPrompt", "user_prompt")
+        # Some agents hand on what they were told of us as a part of the prompt.
+        prompt = _OWN.sub(" ", register.words(call.told, "prompt", "initialPrompt", "user_prompt"))
         sent = cards.sent(call.home, call.client, call.session) or {}
         told = {line[2] for line in sent.get("told", ()) if len(line) > 2}
         lines = [line for each in card["sections"] for line in (*each["lines"], *each["left_out"])]
@@ -123,7 +128,7 @@ def _found(call: HookCall, card: dict[str, Any], settings: dict[str, Any], prepa
             ]
         return []
     output = _output(call.told)
-    if not _is_failure(call.told, output) and not _fails_unseen(command, output, find):
+    if not _is_failure(call.told, command, output) and not _fails_unseen(call.told, command, output, find):
         _got_over(call, card["project"], command, output)
         return []
     if tool in _READERS and (path := register.words(given, "file_path", "filePath", "path")):
@@ -132,13 +137,19 @@ def _found(call: HookCall, card: dict[str, Any], settings: dict[str, Any], prepa
     return list(_after_failure(call, card["project"], command, output, find, settings)) if command else []
 
 
-def _fails_unseen(command: str, output: str, find: Any) -> bool:
-    """Whether a line of several commands printed an error that memory knows, although its last command went well."""
+def _fails_unseen(told: dict[str, Any], command: str, output: str, find: Any) -> bool:
+    """Whether a call printed an error that memory knows, although nothing says that it failed: a line of several commands may end well,
+    and some agents do not say how a call ended."""
     from byheart.brief import remarks
     from byheart.sessions.facts.commands import core_of, only_looks
 
-    is_line = any(mark in command for mark in ("|", ";", "&&"))
-    return is_line and not only_looks(core_of(command)) and remarks.for_failure(find, output) is not None
+    may_fail = any(mark in command for mark in ("|", ";", "&&")) or _is_bare(told)
+    return may_fail and not only_looks(core_of(command)) and remarks.for_failure(find, output) is not None
+
+
+def _is_bare(told: dict[str, Any]) -> bool:
+    """Whether an agent hands on what a call printed, and nothing about how it ended."""
+    return any(isinstance(told.get(name), str) for name in _RESULTS)
 
 
 def _nothing(key: str) -> None:
@@ -298,6 +309,8 @@ def _told(call: HookCall, card: dict[str, Any], settings: dict[str, Any], found:
         return "; ".join(lines), True
     if asks:
         lines.append(_ASK)
+    if call.event == register.TOOL and register.only_decides(call.client):
+        lines.append(_HELD)
     return fit.remark(lines, os.urandom(4).hex()), False
 
 
@@ -352,15 +365,16 @@ def _collect(value: object, parts: list[str], depth: int = 0) -> None:
             _collect(each, parts, depth + 1)
 
 
-def _is_failure(told: dict[str, Any], output: str) -> bool:
-    """Whether a call went wrong: by the moment's own name, by what its agent says of it, or by an exit code in the output."""
+def _is_failure(told: dict[str, Any], command: str, output: str) -> bool:
+    """Whether a call went wrong: by the moment's own name, by what its agent says of it, by an exit code in the output, or, where
+    nothing else is handed on, by how the output ends."""
     if (
         "fail" in register.words(told, "hook_event_name", "event").casefold()
         or told.get("error")
         or told.get("failed") is True
     ):
         return True
-    for name in ("tool_response", "tool_result", "toolResult", "result"):
+    for name in _RESULTS:
         value = told.get(name)
         if isinstance(value, dict):
             if (
@@ -376,4 +390,10 @@ def _is_failure(told: dict[str, Any], output: str) -> bool:
                 if isinstance(value.get(code), int):
                     return bool(value[code])
     found = _FAILED.search(output[:2_000]) or _FAILED.search(output[-400:])
-    return found is not None and (found[1] or found[2]) not in ("0", None)
+    if found is not None:
+        return (found[1] or found[2]) not in ("0", None)
+    if not (command and output and _is_bare(told)):
+        return False
+    from byheart.sessions.facts.commands import judged
+
+    return judged(command, None, output) is False
