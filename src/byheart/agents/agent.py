@@ -37,6 +37,14 @@ class MemoryFolder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnHandbook:
+    """A folder where an agent keeps a handbook of the form of ours; `is_shared` where it is one for all projects."""
+
+    folder: str
+    is_shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """One agent. `name` is what its sessions are filed under, `client` what connecting calls it where that differs; each part that an
     agent does not have is None.
@@ -47,7 +55,7 @@ class Agent:
     session is open right now, `cleared_after` after how many days the agent deletes it.
     Connecting: `recipe`; `plugin` gives files by path, `plugin_commands` add them; `trust` gives a recipe that has the agent run our
     hooks, or what to tell where it cannot, `trust_by_hand` says how a person does it.
-    Memory: `memories` lists the agent's own, given the project's folder. Asking: `headless` says how it answers a question without a
+    Memory: `memories` lists the agent's own, given the project's folder; `handbook` is where one of our form is. Asking: `headless` says how it answers a question without a
     session.
     """
 
@@ -70,6 +78,7 @@ class Agent:
     trust: Callable[[Recipe, str, str, dict[str, str]], tuple[Recipe, list[str]]] | None = None
     trust_by_hand: str = ""
     memories: Callable[[Machine, str], list[MemoryFolder]] | None = None
+    handbook: Callable[[Machine, str], OwnHandbook] | None = None
     headless: Headless | None = None
 
     @property

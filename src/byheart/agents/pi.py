@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from byheart.agents.agent import Agent, MemoryFolder, Texts
+from byheart.agents.agent import Agent, MemoryFolder, OwnHandbook, Texts
 from byheart.agents.installing.pieces import (
     COMMAND,
     HOOKS,
@@ -47,10 +47,15 @@ def oh_my_pi_transcripts(machine: Machine) -> Iterator[Found]:
         yield from files_in("oh-my-pi", os.path.join(folder, "sessions"), ".jsonl")
 
 
-def oh_my_pi_memories(machine: Machine, folder: str) -> list[MemoryFolder]:
-    """Lessons and a summary in a folder named after the project's."""
+def oh_my_pi_handbook(machine: Machine, folder: str) -> OwnHandbook:
+    """A folder named after the project's."""
     home = machine.environment.get("PI_CODING_AGENT_DIR") or os.path.join(machine.home, ".omp", "agent")
-    place = f"{home}/memories/--" + re.sub(r"[/\\:]", "-", folder.strip("/")) + "--"
+    return OwnHandbook(folder=f"{home}/memories/--" + re.sub(r"[/\\:]", "-", folder.strip("/")) + "--")
+
+
+def oh_my_pi_memories(machine: Machine, folder: str) -> list[MemoryFolder]:
+    """Lessons and a summary."""
+    place = oh_my_pi_handbook(machine, folder).folder
     return [
         MemoryFolder(scope=Scope.LOCAL, folder=place, names=r"learned\.md", read=memory_files.lessons),
         MemoryFolder(scope=Scope.LOCAL, folder=place, names=r"memory_summary\.md", read=memory_files.prose),
@@ -92,6 +97,7 @@ AGENTS = (
         is_line=partial(is_entry_of, "oh-my-pi"),
         recipe=oh_my_pi_recipe,
         memories=oh_my_pi_memories,
+        handbook=oh_my_pi_handbook,
     ),
     Agent(name="pi", transcripts=pi_transcripts, lines=PiReader, is_line=partial(is_entry_of, "pi"), recipe=pi_recipe),
 )

@@ -16,20 +16,29 @@ from typing import TYPE_CHECKING
 
 from byheart import __version__, extensions
 from byheart.agents import register
-from byheart.agents.agent import connectable
+from byheart.agents.agent import connectable, every
 from byheart.agents.installing.connections import Connections
 from byheart.agents.installing.pieces import AgentStatus, Installed, InstallTarget, PieceKind
 from byheart.domain.documents import Place
-from byheart.domain.errors import BadInput, Conflict
+from byheart.domain.errors import BadInput, Conflict, NothingFound, Refused
 from byheart.storage import background
 from byheart.storage.files.disk import DiskFiles
+from byheart.text.deferred import module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from byheart.agents.installing.pieces import Recipe
+    from byheart.agents.reading import folders
     from byheart.app.open import OpenMemory, Surroundings
+    from byheart.learning import handbook_files, linking
+    from byheart.learning.handbook_files import HandbookFiles
+else:
+    # Only linking needs them.
+    folders = module("byheart.agents.reading.folders")
+    handbook_files = module("byheart.learning.handbook_files")
+    linking = module("byheart.learning.linking")
 
 USER = "user"
 _SECONDS = 20
@@ -358,3 +367,55 @@ def _ran(words: list[str], given: bytes, around: Surroundings) -> tuple[int, str
     except (OSError, subprocess.TimeoutExpired):
         return 127, ""
     return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def linkable() -> list[str]:
+    """The agents that keep a handbook of their own that ours can be linked with."""
+    return sorted(agent.installed_as for agent in every().values() if agent.handbook)
+
+
+def link(opened: OpenMemory, around: Surroundings, agent: str, *, writes: bool) -> tuple[list[str], list[str]]:
+    """Link this project's handbook with an agent's own: which of our files came of theirs, and which of theirs were written."""
+    own = _own_handbook(opened)
+    found = next((each for each in every().values() if each.handbook and agent in (each.name, each.installed_as)), None)
+    if found is None or found.handbook is None:
+        raise BadInput(f"{agent!r} keeps no handbook of its own. byheart link works with: {', '.join(linkable())}")
+    machine = folders.Machine(
+        home=around.environment.get("HOME") or os.path.expanduser("~"), environment=dict(around.environment)
+    )
+    theirs = found.handbook(machine, opened.project.folder)
+    known = linking.links(own)
+    mine = next((each for each in known if each.agent == found.installed_as), None)
+    if mine is not None and mine.writes and not writes:
+        raise Refused(
+            f"byheart writes {found.installed_as}'s handbook. Stop that first with: byheart unlink {found.installed_as}"
+        )
+    if mine is None:
+        mine = linking.Link(
+            agent=found.installed_as, folder=theirs.folder, cwd=opened.project.folder, is_shared=theirs.is_shared
+        )
+        known.append(mine)
+    mine.writes = writes
+    linking.kept(own, known)
+    came = linking.taken_in(own)
+    opened.memory.context.drop_briefs()
+    return came, linking.handed_out(own)
+
+
+def unlink(opened: OpenMemory, agent: str) -> list[str]:
+    """Undo a link; the agent's files that changed."""
+    own = _own_handbook(opened)
+    if agent not in [each.agent for each in linking.links(own)]:
+        raise NothingFound(f"{agent} is not linked with this project. See what is with: byheart link")
+    changed = linking.cut(own, agent)
+    opened.memory.context.drop_briefs()
+    return changed
+
+
+def linked(opened: OpenMemory) -> list[Mapping[str, object]]:
+    """What this project's handbook is linked with."""
+    return linking.told(_own_handbook(opened))
+
+
+def _own_handbook(opened: OpenMemory) -> HandbookFiles:
+    return handbook_files.handbook_files_of(opened.memory.context, opened.home, opened.project.id)

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from byheart.domain.learning import LearningQueue
     from byheart.domain.results import Hit
     from byheart.journal import purge
+    from byheart.learning import linking
     from byheart.learning.handbook_files import HandbookFiles
     from byheart.learning.targets import ForgetTarget
     from byheart.sessions.sessions import Sessions
     from byheart.workspace.context import Context
 else:
     purge = module("byheart.journal.purge")
+    # It stands on consolidation, which few commands need.
+    linking = module("byheart.learning.linking")
 
 # A text as long as this is not in another line by chance; and how much of what was asked for a line has to say.
 _TELLING, _MEANT = 12, 0.8
@@ -139,6 +142,8 @@ def forget(
                 records.forget(own.context, row.handle, Scope(row.scope), reason)
         except NothingFound:
             continue
+    # What an agent's own handbook says of it comes in no more.
+    linking.taken_in(own)
     own.context.drop_briefs()
     return receipt, told
 

@@ -20,6 +20,7 @@ from byheart.learning import (
     deletion,
     extraction,
     handbook_files,
+    linking,
     publish,
     review,
     selection,
@@ -116,6 +117,8 @@ class Learning:
         tools = self._tools()
         for project in self._known_projects():
             self._restore(project)
+            if not wanted.dry:
+                linking.taken_in(self._handbook_files(project))
         plan = extraction.planned(tools, within, report, lambda project: self._is_wanted(project, wanted), wanted.ended)
         if titled:
             titled("learning")
@@ -220,6 +223,7 @@ class Learning:
             self._context.drop_briefs()
         if done.mode and not done.refused:
             capture.captured_from(own, self._queue, done, self._context_of)
+        done.refused = done.refused or linking.in_step(own)
         return done
 
     def revision(self, project: str) -> str:

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from byheart.agents.agent import Agent, MemoryFolder, Texts
+from byheart.agents.agent import Agent, MemoryFolder, OwnHandbook, Texts
 from byheart.agents.codex import trust
 from byheart.agents.codex.transcripts import NAME, CodexReader, document
 from byheart.agents.installing.pieces import (
@@ -96,6 +96,12 @@ def is_active(machine: Machine, session: Session) -> bool:
     finally:
         os.close(opened)
     return False
+
+
+def handbook(machine: Machine, folder: str) -> OwnHandbook:
+    """~/.codex/memories, for all projects."""
+    del folder
+    return OwnHandbook(folder=os.path.join(home_of(machine), "memories"), is_shared=True)
 
 
 def memories(machine: Machine, folder: str) -> list[MemoryFolder]:
@@ -261,6 +267,7 @@ AGENTS = (
         trust=trust.with_trust,
         trust_by_hand=trust.BY_HAND,
         memories=memories,
+        handbook=handbook,
         headless=_HEADLESS,
     ),
 )

@@ -23,7 +23,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Review": {"inbox": "learning", "review": "learning", "log": "show", "check": "check", "memory": "memory"},
     "Agents": {
         "install": "connecting", "uninstall": "connecting", "learn": "learning", "trust": "onboarding", "untrust": "onboarding", "mcp": "connecting",
-        "serve": "gateway", "plugin": "connecting",
+        "link": "connecting", "unlink": "connecting", "serve": "gateway", "plugin": "connecting",
     },
     "Maintenance": {
         "settings": "remember", "doctor": "check", "jobs": "learning", "model": "check", "schedule": "journal", "import": "exchange",
@@ -67,6 +67,8 @@ LINES = {
     "trust": "Use this checkout's memory files",
     "untrust": "Stop using them",
     "mcp": "Serve memory to agents over MCP",
+    "link": "Keep Codex's or oh-my-pi's handbook in step",
+    "unlink": "Stop that, restoring its files",
     "serve": "Serve the page, the API and MCP",
     "plugin": "Write an agent's plugin",
     "settings": "Show or change settings",

@@ -12,7 +12,7 @@ import click
 from byheart.domain.documents import Place
 from byheart.domain.errors import BadInput, Environment, NothingFound
 from byheart.interfaces.cli import common, group
-from byheart.interfaces.render import table
+from byheart.interfaces.render import short, table
 from byheart.text.deferred import module
 from byheart.text.unicode import visible
 
@@ -278,3 +278,54 @@ def _token(home: str) -> str:
     made = secrets.token_urlsafe(32)
     files.write(place, f"{made}\n", files.read(place).digest)
     return made
+
+
+@click.command(epilog=common.examples("byheart link", "byheart link codex", "byheart link oh-my-pi --write"))
+@click.argument("agent", required=False)
+@click.option(
+    "--write", "writes", is_flag=True, help="Also write this project's handbook where the agent reads its own."
+)
+@group.json_option
+def link(agent: str | None, writes: bool, as_object: bool) -> None:
+    """Keep an agent's own handbook and this project's in step; without an agent, list the links.
+
+    Works with Codex and oh-my-pi. What they wrote about this project is used as evidence, after every learning. With --write, they read
+    this project's handbook in place of their own; a backup is kept, and byheart unlink restores their files.
+    """
+    opened, around = common.opened(upkeep=False), common.surroundings()
+    if agent is None:
+        found = connecting.linked(opened)
+        if as_object:
+            common.put(found)
+            return
+        for each in found:
+            how = "read and written" if each["writes"] else "read"
+            common.say(f"{each['agent']}: {how}, {short(str(each['folder']))}")
+        if not found:
+            common.say(
+                f"No agent's handbook is linked with this project. Link one with: byheart link {connecting.linkable()[0]}"
+            )
+        return
+    came, written = connecting.link(opened, around, agent, writes=writes)
+    if as_object:
+        common.put({"agent": agent, "read": came, "written": written})
+        return
+    common.say(
+        f"Linked with {agent}: {_count(came, 'file')} read, {_count(written, 'file')} written. Undo with: byheart unlink {agent}"
+    )
+
+
+@click.command(epilog=common.examples("byheart unlink codex"))
+@click.argument("agent")
+@group.json_option
+def unlink(agent: str, as_object: bool) -> None:
+    """Stop keeping an agent's handbook in step, and restore its files."""
+    changed = connecting.unlink(common.opened(upkeep=False), agent)
+    if as_object:
+        common.put({"agent": agent, "restored": changed})
+        return
+    common.say(f"No longer linked with {agent}: {_count(changed, 'file')} restored.")
+
+
+def _count(found: list[str], what: str) -> str:
+    return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
