@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from byheart.sessions.facts.commands import judged
+from byheart.sessions.facts.differences import deed_of
 from byheart.sessions.facts.errors import errors_in, errors_of, signature_of
 from tests.learning.world import Event, World
 
@@ -296,32 +298,95 @@ def test_spelling_that_was_not_understood_is_what_was_wrong_whatever_was_changed
     assert line.endswith("works without `--lib` and with `--bin bakery`: `cargo test --bin bakery oven::heats`")
 
 
-def also_met(world: World) -> str:
-    return "".join(line for line in world.text("memory_summary.md").split("\n") if "Solved here before" in line)
+def wishes(world: World) -> list[str]:
+    text = world.text("memory_summary.md").partition("## User preferences")[2].partition("\n## ")[0]
+    return [line for line in text.split("\n") if line.startswith("- ")]
 
 
-def test_last_words_of_a_failed_call_are_listed_only_where_they_come_again(tmp_path: Path) -> None:
+def test_request_that_returns_is_told_with_what_sessions_ran_for_it(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(4):
+        world.session(
+            ("user", f"Paint part {number} of the barn."),
+            ("edit", f"barn/{number}.py"),
+            ("run", "pytest barn", "3 passed in 0.2s", 0),
+            ("user", "address the review remarks"),
+            ("run", "gh api repos/o/r/pulls/7/comments", "[]", 0),
+            ("run", f"./scripts/fetch_remarks.sh {number}", "one", 0),
+            ("run", "git push", "done", 0),
+            began=f"2026-05-{number + 4:02d}T10:00:00",
+        )
+    world.learn()
+    [line] = [each for each in wishes(world) if "review remarks" in each]
+    assert "in 4 sessions" in line and "sessions then ran `gh api repos/o/r/pulls/N/comments`" in line
+    assert "`git push`" in line and "pytest" not in line
+
+
+@pytest.mark.parametrize(
+    ("step", "deed"),
+    [
+        ("git -C /x push --force origin main", "git push"),
+        ("gh pr checks 12 --watch", "gh pr checks"),
+        (
+            "gh api graphql -f query='mutation($b: String!) { addDiscussionComment(input: {}) { id } }'",
+            "gh api addDiscussionComment",
+        ),
+        ("gh api 'repos/o/r/issues/31/comments?page=2'", "gh api repos/o/r/issues/N/comments"),
+        ("python3 tools/fetch_comments.py --all", "python3 fetch_comments.py"),
+        ("bun run verify --silent", "bun run verify"),
+        ("ls", ""),
+    ],
+)
+def test_what_a_call_does_is_told_without_what_it_is_done_to(step: str, deed: str) -> None:
+    assert deed_of(step) == deed
+
+
+def test_command_that_fails_more_often_than_not_is_not_the_way_to_do_it(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(3):
+        world.session(
+            ("user", f"Paint part {number} of the barn."),
+            ("edit", f"barn/{number}.py"),
+            ("run", "npm run format", "npm error nothing to format", 1),
+            ("run", "npm run format", "npm error nothing to format", 1),
+            ("run", "npm run format", "formatted", 0),
+            ("run", "npm run lint", "1 problem", 1),
+            ("run", "npm run lint", "1 problem", 1),
+            ("run", "npm run lint", "fine", 0),
+        )
+    world.learn()
+    summary = world.text("memory_summary.md")
+    assert "Checks: `npm run lint`" in summary and "Format: " not in summary
+
+
+def test_of_two_remarks_about_one_machine_the_one_that_says_more_is_told(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number, said in enumerate(("the queue runs on the docker host 10.1.2.3", "check again on 10.1.2.3"), 4):
+        world.session(
+            ("user", f"Mend the bell; {said}."),
+            ("run", "curl http://10.1.2.3:80/", "ok", 0),
+            ("edit", "bell.py"),
+            ("run", "pytest bell", "3 passed in 0.2s", 0),
+            began=f"2026-05-{number:02d}T10:00:00",
+        )
+    world.learn()
+    told = [line for line in world.text("memory_summary.md").split("\n") if line.startswith("- The user said:")]
+    assert len(told) == 1 and "docker host" in told[0]
+
+
+def test_another_script_of_the_project_is_no_other_spelling(tmp_path: Path) -> None:
     world = World(tmp_path)
     for name in ("walrus", "quagga"):
         world.session(
-            ("user", f"Mend the {name}."),
-            ("run", f"make {name}", "the kettle ran dry again", 2),
-            ("edit", f"src/{name}.py"),
-            ("run", f"make {name}", "fine", 0),
-        )
-        world.learn()
-        assert ("the kettle ran dry" in also_met(world)) is (name == "quagga")
-
-
-def test_what_a_compiler_says_of_other_names_is_no_error_that_returns(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    for name, missing in (("walrus", "tusk"), ("quagga", "mane"), ("zebra", "hoof")):
-        error = f"src/{name}.ts(5,3): error TS2339: Property '{missing}' does not exist on type 'Zoo'."
-        world.session(
-            ("user", f"Mend the {name}."),
-            ("run", "bunx tsc --noEmit", error, 2),
-            ("edit", f"src/{name}.ts"),
-            ("run", "bunx tsc --noEmit", "", 0),
+            ("user", f"Mend the {name}."), *tried("npm run check", 'npm error Missing script: "check"', "npm run build")
         )
     world.learn()
-    assert "TS2339" not in also_met(world)
+    assert not any("`build` instead of `check`" in each for each in tips(world))
+
+
+def test_filter_that_finds_no_errors_says_that_a_build_went_well() -> None:
+    assert judged('dotnet build Shop.csproj 2>&1 | grep -iE "error|warn"', False, "") is True
+    assert (
+        judged('dotnet build Shop.csproj 2>&1 | grep -iE "error"', True, "x.cs(3,1): error CS1002: ; expected") is False
+    )
+    assert judged("cat build.log | grep error", False, "") is not True

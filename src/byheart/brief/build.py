@@ -17,7 +17,6 @@ from byheart.domain.errors import ByheartError
 from byheart.domain.handbook import MEMORY, SUMMARY
 from byheart.domain.values import asdict, dataclass, replace
 from byheart.handbook.phrases import one_line, signal_of
-from byheart.handbook.summary import ALSO_MET
 from byheart.language.opposition import exclude
 from byheart.text.client_text import defused
 from byheart.text.deferred import module
@@ -43,8 +42,6 @@ else:
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".github/copilot-instructions.md")
 _DEFINITIONS = ("Makefile", "package.json", "justfile")
 _LONGEST, _LARGEST_FILE = 400, 400_000
-# A line that lists errors has several lines' room.
-_LONGEST_LIST = 1_500
 _MOST_LINES, _MOST_LEFT_OUT, _ROUNDS = 200, 60, 6
 _ORDER = ("profile", "rules", "wishes", "tips", "related", "journal", "repository", "index")
 # So much that was saved is announced, and so much of an error tells it from others.
@@ -320,8 +317,7 @@ class _Said:
 
     def _judged(self, each: BriefLine, section: str) -> tuple[BriefLine, str]:
         """A line as it may be told, and why it is not."""
-        longest = _LONGEST_LIST if each.text.startswith(ALSO_MET) else _LONGEST
-        text = defused(self._parts.context.scanner.redacted(each.text[:20_000]), longest)
+        text = defused(self._parts.context.scanner.redacted(each.text[:20_000]), _LONGEST)
         line = replace(each, text=text)
         key = normalised(text)
         if not key:

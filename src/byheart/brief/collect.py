@@ -245,7 +245,8 @@ def wish(line: str) -> str:
         return f'when {habit["situation"]}, the user often asks for "{habit["what"]}" ({habit["times"]} sessions; last: "{last}")'
     if asked := _ASKED.match(core):
         if asked["default"].startswith("expect this request"):
-            return f'often asked here ({asked["times"]} sessions): "{shortened(asked["quote"], 120)}"'
+            then = asked["default"].removesuffix(" (inferred)").partition("; ")[2]
+            return f'often asked here ({asked["times"]} sessions): "{shortened(asked["quote"], 120)}"{f"; {then}" if then else ""}'
         return f'when {asked["situation"]}: {asked["default"].removesuffix(" (inferred)")} (asked for in {asked["times"]} sessions: "{shortened(asked["quote"], 80)}")'
     parts = signal_of(core)
     if parts is None:

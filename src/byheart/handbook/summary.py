@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from byheart.domain.handbook import Overview, Skill, Topic
 
 RELATED = "Related skill: "
-# Errors that were got over, several in a line.
-ALSO_MET = "Solved here before (`byheart fix` tells how): "
 PROFILE, PREFERENCES, TIPS, INDEX = "User Profile", "User preferences", "General Tips", "What's in Memory"
 SECTIONS = (PROFILE, PREFERENCES, TIPS, INDEX)
 OLDER = "Older Memory Topics"

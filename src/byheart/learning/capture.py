@@ -19,6 +19,7 @@ from byheart.language import lasting, wording
 from byheart.learning.consolidate.wishes import same
 from byheart.learning.earning import advice, earned
 from byheart.learning.extract.signals import default_of
+from byheart.notebooks import forget as notebook
 from byheart.notebooks.commit import commit
 from byheart.notebooks.merge import Decision
 from byheart.notebooks.remember import remember
@@ -28,7 +29,7 @@ from byheart.workspace import ledger
 from byheart.workspace.context import JOURNAL, PROFILE, Context, is_enabled, keeps_journal, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from byheart.domain.handbook import Extract, Written
     from byheart.domain.learning import Consolidated, LearningQueue
@@ -42,6 +43,8 @@ FAILS = " fails with: "
 _MOST_LESSONS = 5
 # Sessions of one run that a journal gets a record of, and how long one is.
 _MOST_SUMMARIES, _LONGEST_SUMMARY = 20, 600
+# Shorter than this, a text is in a summary by chance.
+_REPEATS = 12
 _DECIDED = "decided by the user: "
 # Worktrees come and go: so many of the newest sessions' folders are tried for the project's own.
 _FOLDERS = 20
@@ -97,6 +100,7 @@ def captured_from(
     newest = sorted(every, key=lambda each: each.thread.updated, reverse=True)
     folders = dict.fromkeys(each.thread.cwd for each in newest)
     context = context_of(own.project, list(folders)[:_FOLDERS])
+    unsummarised(context or own.context, frozenset(done.removed))
     if context is not None:
         summarised(context, [each for each in every if each.thread.id in done.added])
         done.saved = captured(context, own, done.preferences, [each for each in every if each.raw_memory], done.removed)
@@ -127,6 +131,25 @@ def summarised(context: Context, learnt: Sequence[Written]) -> None:
         except ByheartError:
             # A session that may not be told of leaves none.
             continue
+
+
+def unsummarised(context: Context, threads: Collection[str], told: Sequence[str] = ()) -> None:
+    """Take out of the journal what it says of these sessions, and each summary of a session that repeats one of these texts."""
+    repeats = [plain for text in told if len(plain := normalised(default_of(text))) >= _REPEATS]
+    try:
+        every = reading.read_all(context, Scope.LOCAL)
+    except ByheartError:
+        # A journal that cannot be read is told of where it is shown.
+        return
+    for each in every:
+        origin = each.origin
+        if origin is None or origin.category != TURN_SUMMARY:
+            continue
+        if origin.session in threads or any(text in normalised(each.text) for text in repeats):
+            try:
+                notebook.forget(context, origin.id, Scope.LOCAL, "what it sums up is forgotten")
+            except ByheartError:
+                continue
 
 
 def summary_of(extract: Extract) -> str:

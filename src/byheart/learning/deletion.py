@@ -53,8 +53,10 @@ def clear(
 ) -> tuple[int, int]:
     """Take away everything that was learnt of one project: (extracts, files)."""
     files = own.context.files
-    folders = dict.fromkeys(kept.written.thread.cwd for kept in queue.extracts(own.project))
-    if (context := context_of(own.project, list(folders))) is not None:
+    threads = [kept.written.thread for kept in queue.extracts(own.project)]
+    context = context_of(own.project, list(dict.fromkeys(thread.cwd for thread in threads)))
+    capture.unsummarised(context or own.context, frozenset(thread.id for thread in threads))
+    if context is not None:
         # What sessions had put into a notebook goes with them.
         capture.cleared(context, own)
     with files.locked(own.root):
@@ -100,15 +102,16 @@ def bury_line(own: HandbookFiles, line: Hit) -> list[str]:
 
 def rewritten(own: HandbookFiles, queue: LearningQueue, told: Sequence[str]) -> bool:
     """Take these things out of what the handbook is made from; whether anything of it said one."""
-    changed = False
+    changed = set()
     for kept in queue.extracts(own.project):
         written = kept.written
         raw_memory, summary = (_less(each, told) for each in (written.raw_memory, written.rollout_summary))
         candidates = _undecided(kept.candidates, told)
         if (raw_memory, summary, candidates) != (written.raw_memory, written.rollout_summary, kept.candidates):
             queue.rewrite(written.thread.id, raw_memory, summary, candidates, _named_without(written.slug, told))
-            changed = True
-    return changed
+            changed.add(written.thread.id)
+    capture.unsummarised(own.context, changed, told)
+    return bool(changed)
 
 
 def forget(

@@ -24,7 +24,7 @@ from byheart.sessions.facts.differences import (
     is_named,
     steps_in,
 )
-from byheart.sessions.facts.errors import errors_in, is_wrapper, signature_of
+from byheart.sessions.facts.errors import is_wrapper, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,8 +44,6 @@ _EVERYDAY, _FEW_SESSIONS = 0.3, 5
 _IN_PROGRESS = re.compile(
     r"\.\w{1,5}[:(]\d+|^(?:FAIL|--- FAIL|✗|✖|×|not ok|note:|Found \d)|\(fail\)|expect\(|assert", re.IGNORECASE
 )
-# The place in a file to which a compiler points.
-_POINTS = re.compile(r"^\S+\.\w{1,5}[:(]\d+[:,\d)]*:?\s*")
 # A test that found something wrong says so about the code as it was that day, however often that happens.
 _TESTED = re.compile(
     r"expect\(|assert|\btests? failed\b|^(?:Received|Expected)\b|^\d+ [|│]|\(fail\)|^(?:test )?\S+ \.\.\. FAILED",
@@ -100,14 +98,11 @@ class Help:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earned:
-    """What is told of troubles: what helps, what nobody got over, what was got over each time in another way, what checkers keep
-    reporting, and what else was got over, the oftenest met first."""
+    """What is told of troubles: what helps, what nobody got over, and what checkers keep reporting."""
 
     help: tuple[Help, ...] = ()
     stuck: tuple[Trouble, ...] = ()
-    unsure: tuple[Trouble, ...] = ()
     rules: tuple[Help, ...] = ()
-    others: tuple[Trouble, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,24 +178,10 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
             told[cure] = replace(other, also=each.lesson.error)
     helped = {each.trouble.signature for each in known}
     rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN and _is_fresh(trouble, len(ordered))]  # fmt: skip
-    help_ = tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered)))
-    unsure = tuple(
-        each
-        for each in rest
-        if each.sessions >= _LASTING
-        and each.ways
-        and not _is_of_the_day(each.ways[-1][1].error)
-        and _rule(each) is None
-    )
-    rules = tuple(rule for each in rest if (rule := _rule(each)) is not None)
-    known_by_now = {each.trouble.signature for each in (*help_, *rules)} | {each.signature for each in unsure}
-    others = [each for each in every if each.ways and each.signature not in known_by_now and _may_return(each)]
     return Earned(
-        help=help_,
+        help=tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered))),
         stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
-        unsure=unsure,
-        rules=rules,
-        others=tuple(sorted(others, key=lambda each: (-each.sessions, -each.met[-1]))),
+        rules=tuple(rule for each in rest if (rule := _rule(each)) is not None),
     )
 
 
@@ -253,24 +234,6 @@ def _never_worked(change: Change, way: Lesson, usage: Usage) -> bool:
     if change.how in (WITHOUT, INSTEAD) and change.old and not is_file(change.old):
         return not any(change.old.split()[0] in words for words in calls)
     return False
-
-
-def _may_return(trouble: Trouble) -> bool:
-    """Whether an error that was got over is none of the code as it was that day."""
-    error = trouble.ways[-1][1].error
-    if is_wrapper(error) or _TESTED.search(error) or not re.search(r"[^\W\d_]{3,}", error):
-        return False
-    if trouble.sessions == 1 and not errors_in(error):
-        # The last words of a call that failed may be anything, until they come again.
-        return False
-    if _POINTS.search(error):
-        # A compiler's finding is about a name; what it says of another is no repeat.
-        said = Counter(_POINTS.sub("", way.error) for _, way in trouble.ways)
-        return max(said.values()) > 1
-    if trouble.sessions == 1 and all(kind_of(way.command) == "test" for _, way in trouble.ways):
-        # What tests print is about the code of that day, and passing ones log errors on purpose.
-        return False
-    return trouble.sessions > 1 or not _IN_PROGRESS.search(error)
 
 
 def _is_fresh(trouble: Trouble, now: int) -> bool:

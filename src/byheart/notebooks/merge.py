@@ -48,7 +48,7 @@ def into_profile(
         return Decision(changes=(Add(record=fresh),), action="added", record=fresh)
     old = rivals[-1]
     if _same_value(old.record, incoming):
-        return _united(old, incoming) if copied else _reinforced(old, incoming, signal)
+        return _united(old, incoming) if copied else _reinforced(old, incoming, signal, today)
     return _settled(old, incoming, today)
 
 
@@ -62,16 +62,27 @@ def _united(old: Placed, incoming: Record) -> Decision:
     return Decision(changes=(Replace(old=old, new=after),), action="reinforced", record=after)
 
 
-def _reinforced(old: Placed, incoming: Record, signal: Signal) -> Decision:
+def _reinforced(old: Placed, incoming: Record, signal: Signal, today: date) -> Decision:
     before = old.record
     current = before.confidence or Confidence.MEDIUM
+    again = f"{Signal.REPEATED.value}, {today.isoformat()}"
+    if signal is Signal.INFERRED and (
+        before.source == again or (before.added == today and before.source == signal.value)
+    ):
+        # What an agent makes out several times in a day is one signal.
+        return Decision(
+            changes=(),
+            action="unchanged",
+            record=before,
+            notes=("it was already noted today; another day counts for more",),
+        )
     explicit = signal in (Signal.EXPLICIT, Signal.CONFIRMED)
     confidence = Confidence.HIGH if explicit else current.raised()
     tags = tuple(dict.fromkeys((*(tag for tag in before.tags if tag != NEEDS_CONFIRMATION), *incoming.tags)))
     tags = tuple(tag for tag in tags if tag != NEEDS_CONFIRMATION)
     source = before.source
     if confidence is not before.confidence or source is None:
-        source = (Signal.EXPLICIT if explicit else Signal.REPEATED).value
+        source = Signal.EXPLICIT.value if explicit else again if signal is Signal.INFERRED else Signal.REPEATED.value
     after = replace(before, confidence=confidence, tags=tags, source=source)
     if explicit and isinstance(incoming.value, str) and isinstance(before.value, str):
         # The user may be correcting no more than a capital letter.

@@ -312,6 +312,9 @@ _SENTENCE = deferred(
 )
 
 
+# What code and command lines are put together with, and sentences hardly ever.
+_CODE = deferred(r"[;{}=$|<>]|\w\(|\s(?:'[^']+'|\"[^\"]+\")\s*$")
+_QUOTED = deferred(r"'[^']*'|\"[^\"]*\"")
 # An order to run something, now: what is to be done always, or never, or before something else each time, says so.
 _ORDER = deferred(r"(?:please\s+|just\s+)?(?:run|execute|invoke|launch)\b", re.IGNORECASE)
 _LASTING_WORD = deferred(r"\b(?:always|never|prefer|whenever|every time|by default)\b", re.IGNORECASE)
@@ -327,10 +330,12 @@ def is_command(text: str) -> bool:
         return all(is_command(line) for line in bare.split("\n") if line.strip())
     if _ORDER.match(bare) and not _LASTING_WORD.search(bare):
         return True
+    words = _SENTENCE.findall(_QUOTED.sub(" ", _FLAG.sub(" ", bare)))
+    if _CODE.search(bare) and not words:
+        return True
     steps = _THEN.split(_LEAD.sub("", bare))
     if len(steps) > 1:
         return all(is_command(_LEAD.sub("", step)) for step in steps)
-    words = _SENTENCE.findall(_FLAG.sub(" ", bare))
     return bool((_FLAG.search(bare) or _SHELL.search(bare)) and not words) or bool(
         _PROGRAM.match(bare) and len(words) < 2
     )
@@ -344,7 +349,25 @@ _RISKY = deferred(
 )
 
 
+# What speaks to whoever reads it of what they have to do or may do: by whom is no question where nobody asked for it.
+_TO_ITS_READER = deferred(
+    r"\b(?:you|an?\s+(?:ai|agent|assistant|model)|agents?|assistants?|models?)\b[^.]{0,40}\b(?:are\s+(?:required|obliged|allowed|permitted|authori[sz]ed|expected)|must|shall|have\s+to|may\s+now)\b|"
+    r"\b(?:agentes?|agenten?|asistentes?|assistants?|assistenten?|assistenti|ассистент\w*|агент\w*|エージェント|代理|智能体)[^.]{0,40}(?:deben?|debes|müssen|muss|doivent|doit|devem|deve|devono|должн\w+|必须|しなければ|べき)|"
+    r"\b(?:obedec\w+|gehorch\w+|obéi\w+|obbed\w+|подчин\w+|повин\w+)|服从|従わ|"
+    r"^\s*</?[a-z][\w-]{2,30}>|</?(?:system|policy|instructions?|rules?|orders?)\b[^>]{0,40}>|"
+    r"\b(?:skip|bypass|disable|ignore|turn(?:ing)?\s+off|without|dangerously[ -]skip)\w*\b[^.]{0,30}\b(?:permissions?|approvals?|confirmations?|sandbox\w*|safety)\b|"
+    r"\b(?:permissions?|approvals?|confirmations?|sandbox\w*|safety)\b[^.]{0,30}\b(?:skipped|bypassed|disabled|ignored|turned\s+off)\b",
+    re.IGNORECASE,
+)
+
+
 def _stated(text: str) -> Reason:
+    if _TO_ITS_READER.search(text):
+        return Reason(
+            test="a statement",
+            passed=False,
+            because="it tells agents what they have to do or may do, which only the user may",
+        )
     if _RISKY.search(text.strip()):
         return Reason(test="a statement", passed=False, because="it orders something risky to be run")
     if is_command(text):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from byheart.domain.handbook import MEMORY, NOTHING_YET, Group, Overview, Skill, Topic
 from byheart.domain.values import dataclass
 from byheart.handbook.phrases import keywords, one_line
-from byheart.handbook.summary import ALSO_MET
 from byheart.learning.consolidate.grouping import Blocks
 from byheart.learning.earning import advice, earned, in_order
-from byheart.learning.extract.knowledge import SET_UP
+from byheart.learning.extract.knowledge import HOSTS, SET_UP
 from byheart.sessions.facts.commands import is_script
 from byheart.sessions.facts.differences import is_file
+from byheart.text.similarity import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 # Days with memory that count as recent.
 RECENT_DAYS = 3
 _COMMAND = re.compile(
-    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked "
+    r"^`(?P<form>[^`]+)`(?: in `(?P<folder>[^`]+)`)? (?P<what>runs the tests|lints|checks types|builds|formats|starts it|installs dependencies|is used) here \(worked (?P<ok>\d+) of (?P<all>\d+)"
 )
 # Where in the code a checker points to.
 _WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
+_NEVER_FAILS = ("formats", "starts it", "installs dependencies")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
     "runs the tests": "Tests", "lints": "Checks", "checks types": "Types", "builds": "Build", "formats": "Format", "starts it": "Start",
@@ -41,10 +42,9 @@ _FINDING = "agent's finding: "
 _QUOTED = re.compile(r"`([^`]+)`")
 # Folders, as agents name them.
 _PLACE = re.compile(r"(?<![\w/.~])([\w.-]+(?:/[\w.-]+)*/)(?=[`\s),.;:]|$)")
-_MOST_TROUBLES, _MOST_STUCK, _MOST_UNSURE, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 2, 4, 3, 4, 4
+_MOST_TROUBLES, _MOST_STUCK, _MOST_RULES, _STUCK, _NAMES, _AGAIN = 24, 2, 4, 3, 4, 4
 # In so few sessions once is as good as often; a command that so many of them run is one of the project's.
 _FEW, _OFTEN_USED, _MOST_USED, _MOST_SET_UP = 5, 0.05, 5, 3
-_MOST_MET, _MET_SHORT = 16, 80
 _POINTED, _LONG_CALL = " FILE", 70
 # So many words say what a command does.
 _SAYING = 2
@@ -113,15 +113,21 @@ def _commands(made: Blocks) -> dict[str, str]:
     """For each purpose the command that sessions really use: command → purpose. Calls that differ only in what they are pointed at are
     one command, told without that."""
     seen: dict[str, dict[tuple[str, str], set[str]]] = {}
+    failed = Counter[tuple[str, str]]()
     for each, extract in made.extracts:
         for line in (line for task in extract.tasks for line in task.knowledge):
             if found := _COMMAND.match(line.text):
                 own = (found["form"], found["folder"] or "")
                 seen.setdefault(found["what"], {}).setdefault(own, set()).add(each.thread.id)
+                failed[own] += int(found["all"]) - 2 * int(found["ok"])
+    for what in _NEVER_FAILS:
+        # A check may fail for its good reasons; what only does something and fails more often than not is not the way.
+        seen[what] = {own: threads for own, threads in seen.get(what, {}).items() if failed[own] <= 0}
     best: dict[str, str] = {}
-    least = 1 if len(made.extracts) <= _FEW else 2
+    # What few of many sessions ran is not how things are done here.
+    least = 1 if len(made.extracts) <= _FEW else max(2, _OFTEN_USED * len(made.extracts))
     for what in _PURPOSES:
-        if what in seen:
+        if seen.get(what):
             ranked = _families(seen[what])
             # Some work is checked in two ways.
             most = ranked[0].sessions
@@ -239,7 +245,13 @@ def _set_up(made: Blocks) -> list[str]:
         for line in task.knowledge
         if line.text.startswith(SET_UP)
     }
-    return [f"The user said: {text.removeprefix(SET_UP)}" for text in list(told)[:_MOST_SET_UP]]
+    # Of two that name the same machine, the one that says more about it.
+    kept: list[str] = []
+    for text in sorted(told, key=lambda each: -len(content_words(HOSTS.sub("", each)))):
+        hosts = set(HOSTS.findall(text))
+        if not hosts <= {host for other in kept for host in HOSTS.findall(other)}:
+            kept.append(text)
+    return [f"The user said: {text.removeprefix(SET_UP)}" for text in told if text in kept][:_MOST_SET_UP]
 
 
 def _troubles(made: Blocks) -> list[str]:
@@ -253,22 +265,13 @@ def _troubles(made: Blocks) -> list[str]:
     told += [
         f"{_met(each.trouble)}: {_failed(each.lesson, each.also, each.shared)}; {advice(each)}" for each in found.help
     ]
-    told += [
-        f"{_met(trouble)}, and got over each time in another way: {_failed(trouble.ways[-1][1])}"
-        for trouble in found.unsure[:_MOST_UNSURE]
-    ]
     rules = [
-        f"{_met(rule.trouble)}, reported by `{rule.lesson.command}`: {_bare(rule.lesson.error)}"
-        + (f"; run `{rule.first}` first" if rule.first else "")
+        f"{_met(rule.trouble)}, reported by `{rule.lesson.command}`: {_bare(rule.lesson.error)}; run `{rule.first}` first"
         for rule in found.rules[:_MOST_RULES]
+        if rule.first
     ]
-    return [*told[: _MOST_TROUBLES - len(rules)], *rules, *_also_met(found.others)]
-
-
-def _also_met(troubles: Sequence[Trouble]) -> list[str]:
-    """Other errors that sessions got over, in one line: too little to say what helps in general, enough to ask for it."""
-    told = dict.fromkeys(f"`{one_line(trouble.ways[-1][1].error, _MET_SHORT)}`" for trouble in troubles[:_MOST_MET])
-    return [f"{ALSO_MET}{'; '.join(told)}"] if told else []
+    # An error without what to do about it helps nobody at the start; whoever meets it is told, or can ask.
+    return [*told[: _MOST_TROUBLES - len(rules)], *rules]
 
 
 def _met(trouble: Trouble) -> str:

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from byheart.domain.values import dataclass
 from byheart.learning.consolidate.wishes import Mention, Wish
 from byheart.learning.earning import HALF_LIFE
-from byheart.learning.extract.knowledge import ASKED, ASKED_LATER, MANNER, manners_in
+from byheart.learning.extract.knowledge import ASKED, ASKED_LATER, MANNER, THEN_RAN, manners_in
 from byheart.learning.extract.tasks import is_chore
 from byheart.text.similarity import STOP_WORDS, content_words, normalised, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_QUOTE = re.compile(rf'^(?:{re.escape(ASKED_LATER)}|{re.escape(ASKED)})"(?P<quote>.+)"$')
+_QUOTE = re.compile(
+    rf'^(?:{re.escape(ASKED_LATER)}|{re.escape(ASKED)})"(?P<quote>.+?)"(?:{re.escape(THEN_RAN)}(?P<ran>`[^`]+`(?:, `[^`]+`)*))?$'
+)
+_RAN = re.compile(r"`([^`]+)`")
 _ACTIONS = {
     action: re.compile(pattern, re.IGNORECASE)
     for action, pattern in (
@@ -49,6 +52,9 @@ _SAYING, _NEARLY, _BUTTON, _MOST_REQUESTS = 2, 0.6, 60, 6
 # Words in a row that so many sessions share are one request, whatever stands around them.
 _ROW, _SHARE_ROW, _LONG = 3, 4, 8
 _BRIEFLY = 3
+EXPECT = "expect this request"
+# What so many of the sessions ran belongs to a request; so many steps are told.
+_MOST_OF, _MOST_STEPS = 0.5, 5
 # What is worth less was asked for long ago, about something that may be gone.
 _LASTS = 1.5
 # And so many sessions make a habit of what was to be used.
@@ -64,6 +70,7 @@ class Asked:
     words: frozenset[str]
     rows: frozenset[tuple[str, ...]]
     place: Mention
+    ran: tuple[str, ...] = ()
 
 
 def habits(told: Iterable[tuple[str, Mention]]) -> list[Wish]:
@@ -111,10 +118,13 @@ def requests(told: Iterable[tuple[str, Mention]], known: Sequence[Wish] = ()) ->
     clusters = _alike(every)
     often = [each for each in clusters if _sessions(each) >= HABIT]
     rest = [one for each in clusters if _sessions(each) < HABIT for one in each]
-    often += _in_a_row(rest)
+    often = _joined([*often, *_in_a_row(rest)])
     place = {thread: number for number, thread in enumerate(dict.fromkeys(each.place.thread for each in every), 1)}
     fresh = [each for each in often if not _is_button(each) and _worth(each, place) >= _LASTS]
-    return [_request(each) for each in sorted(fresh, key=_sessions, reverse=True)][:_MOST_REQUESTS]
+    # What is run for any request says little about one.
+    anyway = Counter(deed for _, deed in {(each.place.thread, deed) for each in every for deed in each.ran})
+    common = {deed: times / len(place) for deed, times in anyway.items()}
+    return [_request(each, common) for each in sorted(fresh, key=_sessions, reverse=True)][:_MOST_REQUESTS]
 
 
 def _worth(own: Sequence[Asked], place: Mapping[str, int]) -> float:
@@ -135,7 +145,8 @@ def _asked(text: str, place: Mention) -> Asked | None:
     row = words(plain)
     rows = {tuple(row[at : at + _ROW]) for at in range(len(row) - _ROW + 1)}
     telling = {each for each in rows if len(set(each) - _CONSENT - STOP_WORDS) >= _SAYING}
-    return Asked(quote=found["quote"], words=told, rows=frozenset(telling), place=place)
+    ran = tuple(_RAN.findall(found["ran"] or ""))
+    return Asked(quote=found["quote"], words=told, rows=frozenset(telling), place=place, ran=ran)
 
 
 def _alike(every: Sequence[Asked]) -> list[list[Asked]]:
@@ -149,6 +160,22 @@ def _alike(every: Sequence[Asked]) -> list[list[Asked]]:
         else:
             near.append(each)
     return [own for _, own in clusters]
+
+
+def _joined(clusters: Sequence[list[Asked]]) -> list[list[Asked]]:
+    """Requests that are made in several forms, each of them often: one, where the forms have half of their words in common."""
+    joined: list[tuple[set[frozenset[str]], list[Asked]]] = []
+    for own in sorted(clusters, key=_sessions, reverse=True):
+        form = Counter(each.words for each in own).most_common(1)[0][0]
+        near = next(
+            (known for known in joined if any(2 * len(form & each) >= len(form | each) for each in known[0])), None
+        )
+        if near is None:
+            joined.append(({form}, list(own)))
+        else:
+            near[0].add(form)
+            near[1].extend(own)
+    return [own for _, own in joined]
 
 
 def _in_a_row(every: Sequence[Asked]) -> list[list[Asked]]:
@@ -176,7 +203,7 @@ def _is_button(own: Sequence[Asked]) -> bool:
     return len({each.quote for each in own}) == 1 and len(own[0].quote) > _BUTTON
 
 
-def _request(own: Sequence[Asked]) -> Wish:
+def _request(own: Sequence[Asked], common: Mapping[str, float]) -> Wish:
     """A request that returns, in the words that have most in common with all others."""
     counts = Counter(word for each in own for word in each.words)
     best = max(own, key=lambda each: (sum(counts[word] for word in each.words) / len(each.words), each.place.at))
@@ -185,9 +212,25 @@ def _request(own: Sequence[Asked]) -> Wish:
     usual, times = Counter(each.words for each in more).most_common(1)[0] if more else (frozenset(), 0)
     fuller = next((each.quote for each in reversed(more) if each.words == usual), "") if times >= HABIT else ""
     shown = f'{best.quote}" or "{fuller}' if fuller else best.quote.replace('"', "'")
-    text = f'when working here, the user asked in {_sessions(own)} sessions: "{shown}" -> expect this request, and prepare for it (inferred)'
+    usual_steps = _usually_run(own, common)
+    expected = (
+        f"{EXPECT}; sessions then ran {', '.join(usual_steps)}" if usual_steps else f"{EXPECT}, and prepare for it"
+    )
+    text = f'when working here, the user asked in {_sessions(own)} sessions: "{shown}" -> {expected} (inferred)'
     mine = [each.place for each in sorted(own, key=lambda each: (each.place.at, each.place.cite), reverse=True)]
     return Wish(text=text, default=f"expect: {shown}", places=mine, is_inferred=True, quote=best.quote)
+
+
+def _usually_run(own: Sequence[Asked], common: Mapping[str, float]) -> list[str]:
+    """What most sessions ran for a request, what is run for that rather than for others first. `common` is in how large a part of all
+    sessions each thing was run. No more than that something was sent is nothing to tell."""
+    by_session: dict[str, set[str]] = {}
+    for each in own:
+        by_session.setdefault(each.place.thread, set()).update(each.ran)
+    counts = Counter(deed for ran in by_session.values() for deed in ran)
+    most = [deed for deed, times in counts.items() if times >= max(HABIT, _MOST_OF * len(by_session))]
+    most.sort(key=lambda deed: (-counts[deed] * (1 - common[deed]), deed))
+    return [f"`{deed}`" for deed in most[:_MOST_STEPS]] if len(most) > 1 else []
 
 
 def _says_no_more(told: frozenset[str], known: frozenset[str]) -> bool:

@@ -13,7 +13,8 @@ from byheart.language.sentences import is_document, sentences
 from byheart.learning.extract.failures import correction
 from byheart.learning.extract.tasks import is_chore
 from byheart.sessions.facts import commands as lines_of
-from byheart.sessions.facts.differences import is_file, steps_in
+from byheart.sessions.facts.commands import only_looks
+from byheart.sessions.facts.differences import deed_of, is_file, steps_in
 from byheart.sessions.facts.files import is_common
 from byheart.text.similarity import content_words
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # How a request is told that somebody made, and one that was made after there had been work.
 ASKED, ASKED_LATER = "the user asked: ", "when it was done, the user asked: "
+THEN_RAN = " -> then ran "
+_ANY_WORK = ("git add", "git commit", "git status", "git diff", "git log", "git show")
+_MOST_DEEDS = 12
 SET_UP = "set-up, as the user told it: "
 MANNER = "how the user wanted it done: "
 _MANNER = re.compile(
@@ -53,7 +57,7 @@ _EXPLAINS = re.compile(
 # A request that is short enough to be said again in nearly the same words.
 _FEWEST, _MOST_WORDS, _REQUEST, _MOST_REQUESTS = 2, 12, 110, 6
 # An address in a network, or a host with its port.
-_HOSTS = re.compile(r"\b(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.\d)|\b[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}\b")
+HOSTS = re.compile(r"\b(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.\d)|\b[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}\b")
 _MOST_SET_UP = 3
 # An install command that adds something is about that.
 _ADDS = re.compile(r"\s(?:add|install|i|get)\s+(?:-\S+\s+)*(?!-|\.|/)\S")
@@ -108,7 +112,7 @@ def _set_up(found: Evidence) -> list[Bullet]:
             continue
         for sentence in sentences(turn.text):
             used = [each for each in found.ran if each.number > turn.number and each.ok is not False]
-            if any(name in each.command for name in _HOSTS.findall(sentence) for each in used):
+            if any(name in each.command for name in HOSTS.findall(sentence) for each in used):
                 quote = shortened(one_line(sentence), 200).replace('"', "'")
                 lines.append(Bullet(f'{SET_UP}"{quote}"', (turn.number,)))
     return lines[:_MOST_SET_UP]
@@ -300,7 +304,10 @@ def _closing(found: Evidence) -> list[Bullet]:
     what tells; what returns can be done unasked."""
     lines = []
     later = {turn.number for turn in found.later}
-    for turn in found.prompts:
+    for place, turn in enumerate(found.prompts):
+        after = found.prompts[place + 1] if place + 1 < len(found.prompts) else None
+        if after is not None and _is_taken_back(found, turn, after):
+            continue
         told = len(content_words(turn.text))
         is_request = _FEWEST <= told <= _MOST_WORDS and len(turn.text) < _REQUEST and "\n" not in turn.text.strip()
         is_later = turn.number in later
@@ -313,8 +320,30 @@ def _closing(found: Evidence) -> list[Bullet]:
             continue
         if is_chore(turn.text) or (is_request and not correction(turn.text)):
             asked = ASKED_LATER if is_later else ASKED
-            lines.append(Bullet(f'{asked}"{one_line(turn.text, 120)}"', (turn.number,)))
+            did = _done_for(found, turn.number, after.number if after else None)
+            ran = f"{THEN_RAN}{', '.join(f'`{each}`' for each in did)}" if did else ""
+            lines.append(Bullet(f'{asked}"{one_line(turn.text, 120)}"{ran}', (turn.number,)))
     return lines[-_MOST_REQUESTS:]
+
+
+def _is_taken_back(found: Evidence, turn: Turn, after: Turn) -> bool:
+    """Whether somebody stopped the agent to say the same in other words: those count."""
+    if not any(turn.number < each.number < after.number for each in found.interrupted):
+        return False
+    one, other = set(content_words(turn.text)), set(content_words(after.text))
+    return 2 * len(one & other) >= len(one | other)
+
+
+def _done_for(found: Evidence, number: int, until: int | None) -> list[str]:
+    """What was run for a request, each thing once; looking at files and putting a commit together are a part of any."""
+    done: dict[str, None] = {}
+    for each in found.ran:
+        if each.number > number and (until is None or each.number < until) and each.ok is not False:
+            for step in steps_in(each.command):
+                deed = deed_of(step)
+                if deed and not deed.startswith(_ANY_WORK) and (deed.count(" ") > 1 or not only_looks(step)):
+                    done[deed.replace("`", "'")[:60]] = None
+    return list(done)[:_MOST_DEEDS]
 
 
 def _clumsy(found: Evidence) -> list[Bullet]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from byheart.learning.judgement import Judged
 
 # Which learner made an extract: another name, and sessions are learnt from anew.
-LEARNER = "offline-4"
+LEARNER = "offline-5"
 _CODE = re.compile(r"`([^`\n]{2,50})`|\b([a-z]+[A-Z]\w{2,40}|[A-Z][a-z]+[A-Z]\w{2,40}|\w{2,30}_\w{2,30}|[A-Z]{3,12}\b)")
 _CONTEXT = re.compile(
     r"^#+\s*(?:Context|Goal|Problem|Background|Overview|Summary)\s*\n+(.+?)(?:\n\s*\n|\n#|\Z)", re.MULTILINE | re.DOTALL

@@ -135,8 +135,10 @@ _TROUBLE = deferred(
 )
 _FINE = deferred(
     r"No fixes applied|\b0 (?:errors?|problems|issues)\b|[Aa]ll checks passed|[Nn]o issues|Success: no issues|[Cc]ompiled successfully|built in \d|ready in \d|"
-    r"Successfully (?:installed|built|compiled)|BUILD SUCCESS|Finished `?\w+`? .{0,40}target|packages? installed|up to date|Checked \d+ files? in",
+    r"Successfully (?:installed|built|compiled)|BUILD SUCCE|Build succeeded|\b0 Error\(s\)|Finished `?\w+`? .{0,40}target|packages? installed|up to date|Checked \d+ files? in",
 )
+# A filter that leaves only what went wrong.
+_LOOKS_FOR_ERRORS = deferred(r"\|\s*(?:e?grep|rg|Select-String)\b[^|]*\b(?:error|fail)[^|]*$", re.IGNORECASE)
 _QUOTED = deferred(r"\"[^\"]*\"|'[^']*'")
 _JOINED = deferred(r"\||;|\n\s*\S")
 LONGEST = 300
@@ -276,6 +278,13 @@ def ended_well(status: int | None, failed: bool | None) -> bool | None:
 def judged(command: str, ok: bool | None, output: str) -> bool | None:
     """Whether a command succeeded, also where its status is another's."""
     kind = kind_of(command)
+    if (
+        kind is not None
+        and not output.strip()
+        and _LOOKS_FOR_ERRORS.search(_QUOTED.sub(lambda found: found[0].replace("|", "/"), command))
+    ):
+        # Whatever the filter's own status: it was asked for errors, and there were none.
+        return True
     summary = result_of(output) if kind == "test" and output else None
     if summary is not None and _FAILURES.search(summary):
         return False

@@ -64,6 +64,29 @@ def words_of(step: str) -> list[str]:
     return _WORDS.findall(step)
 
 
+_SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun make just task mise nx turbo".split())
+_MUTATION = deferred(r"\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?(\w+)")
+_DIGITS = deferred(r"(?<=/)\d+(?=/|$)")
+_ACT = deferred(r"[a-z][a-z:-]*")
+
+
+def deed_of(step: str) -> str:
+    """What a call does, without what it is done to: its program and what that is told to do; of a script its name, of an API the address
+    or the mutation. Empty where it says no more than a program."""
+    words = [_bare(word) for word in words_of(step)]
+    program = program_of(step)
+    at = next((place for place, word in enumerate(words) if word.rsplit("/", 1)[-1] == program), -1)
+    rest = words[at + 1 :]
+    acts = [word for word in rest if _ACT.fullmatch(word)]
+    if program in _TWO_LEVELS and acts[:1] == ["api"]:
+        named = _MUTATION.search(step)
+        address = next((word for word in rest if "/" in word and " " not in word), "")
+        return f"{program} api {named[1] if named else _DIGITS.sub('N', address.split('?')[0]) or ' '.join(acts[1:2])}".strip()
+    script = next((word.rsplit("/", 1)[-1] for word in rest[:1] if re.fullmatch(r"[\w./~-]+\.\w{1,4}", word)), "")
+    told = [script] if script else acts[: 2 if program in _TWO_LEVELS or acts[:1] == ["run"] else 1]
+    return " ".join([program, *told]) if program and told else ""
+
+
 def _without_texts(command: str) -> str:
     """A line up to a text that is written into it."""
     return _TEXT.sub("", command.split("<<", 1)[0])
@@ -144,12 +167,25 @@ def _changed(old: list[str], new: list[str], error: str, program: str) -> list[C
     right = [word for word in new if not _is_option(word) and not any(word in each.split() for each in come)]
     for place, word in enumerate(left):
         stand_in = right[place] if place < len(right) else ""
+        if stand_in and _is_other_script(program, old, new, word, stand_in):
+            continue
         is_corrected = _is_alike(word, stand_in) or (_MISSING.search(error) and _is_near(word, stand_in))
         if stand_in and (is_corrected or is_named(word, error) or _bare(word) == program):
             found.append(Change(INSTEAD, word, stand_in))
         elif not stand_in and is_named(word, error):
             found.append(Change(WITHOUT, word, ""))
     return found
+
+
+def _is_other_script(program: str, first: list[str], second: list[str], word: str, other: str) -> bool:
+    """Whether a runner of scripts was only told to run another one: what builds does not check, whatever the one that checks is called."""
+    one, two = _bare(word), _bare(other)
+    is_script = program in _SCRIPT_RUNNERS and _ACT.fullmatch(one) is not None and _ACT.fullmatch(two) is not None
+    return (
+        is_script
+        and not (one.startswith(two) or two.startswith(one) or _is_near(one, two))
+        and len(first) == len(second)
+    )
 
 
 def _options(words: list[str]) -> list[str]:
