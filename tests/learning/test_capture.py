@@ -13,7 +13,7 @@ from byheart.app.briefs import brief
 from byheart.app.open import Surroundings
 from byheart.domain.records import Confidence, Record, Request, Scope
 from tests.learning.test_troubles import tried
-from tests.learning.world import Event, World
+from tests.learning.world import Event, World, fixed
 
 WISH: Event = ("user", "From now on always use short function names.")
 DONE: Event = ("assistant", "Done.")
@@ -279,3 +279,41 @@ def test_clearing_memory_leaves_nothing_of_a_wish_that_a_later_word_had_replaced
     assert receipt.record is not None and [record.text for record in records(world)] == [
         "Never use walrus data in the demos."
     ]
+
+
+def summaries(world: World) -> str:
+    return "".join(path.read_text() for path in Path(world.bench.home).rglob("*.md") if "journal" in str(path))
+
+
+def with_journal(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.bench.memory.journal().append({"text": "Deploys go through staging", "category": "decision"})
+    return world
+
+
+def test_forgotten_wish_leaves_the_journals_summary_of_its_session_too(tmp_path: Path) -> None:
+    world = with_journal(tmp_path)
+    world.session(("user", "From now on always use zirconium for releases."), ("run", "make test", "ok", 0))
+    world.learn()
+    assert "zirconium" in summaries(world)
+    door = world.door()
+    door.forget(door.target("Always use zirconium for releases."))
+    world.bench.opened().memory.caught_up()
+    assert "zirconium" not in summaries(world) and "staging" in summaries(world)
+    world.learn()
+    assert "zirconium" not in summaries(world)
+
+
+@pytest.mark.parametrize("how", ["session", "all"])
+def test_forgotten_sessions_leave_the_journal_too(tmp_path: Path, how: str) -> None:
+    world = with_journal(tmp_path)
+    names = [
+        world.session(("user", f"find out how the loader of part {number} is tested"), *fixed()) for number in range(2)
+    ]
+    world.learn()
+    assert "loader" in summaries(world)
+    for name in names if how == "session" else ():
+        world.door().forget_session(name)
+    if how == "all":
+        world.door().clear()
+    assert "loader" not in summaries(world) and "staging" in summaries(world)

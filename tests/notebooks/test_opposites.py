@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from byheart.domain.records import Request
+from byheart.language.opposition import exclude
 from byheart.testing import Bench
 from tests.conftest import Cli
 
@@ -140,3 +141,69 @@ def test_newer_word_takes_the_place_of_all_that_it_excludes_and_undo_brings_them
     assert texts(bench) == ["I prefer spaces.", "concise"] or texts(bench) == ["concise", "I prefer spaces."]
     bench.memory.undo(receipt.id)
     assert sorted(texts(bench)) == ["I prefer tabs.", "Prefer tabs in code.", "concise"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We use pnpm in this project, never npm.", "I prefer npm."),
+        ("We use pnpm in this project, never npm.", "Use npm for everything."),
+        ("I prefer tabs", "I prefer 2 spaces"),
+        ("I like short answers", "I like long detailed answers"),
+        ("we use Postgres", "we use MySQL"),
+        ("prefer snake_case", "prefer camelCase"),
+        ("I prefer functional code", "I prefer object-oriented code"),
+        ("Ich bevorzuge Tabs", "Ich bevorzuge Leerzeichen"),
+    ],
+)
+def test_two_answers_to_one_question_exclude_each_other(one: str, other: str) -> None:
+    assert exclude(one, other) and exclude(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("use tabs in Makefiles", "use spaces"),
+        ("use pnpm here", "use npm in legacy/"),
+        ("prefer short names", "prefer long timeouts"),
+        ("prefer small pull requests", "prefer large test fixtures"),
+        ("we use Postgres for orders", "we use MySQL for billing"),
+    ],
+)
+def test_two_answers_to_two_questions_go_together(one: str, other: str) -> None:
+    assert not exclude(one, other) and not exclude(other, one)
+
+
+def test_check_quotes_both_that_oppose_each_other(bench: Bench, cli: Cli) -> None:
+    rules = Path(bench.path("triples"))
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text(
+        '{"k":"rule","t":["tabs","use","general"],"w":1,"n":"Always use tabs."}\n{"k":"rule","t":["tabs","avoid","general"],"w":1,"n":"Never use tabs."}\n',
+        encoding="utf-8",
+    )
+    out = cli("check").out
+    assert "Always use tabs." in out and "Never use tabs." in out and "byheart check --fix" in out
+
+
+def test_change_in_another_project_is_the_last_one_too(bench: Bench, cli: Cli, tmp_path: Path) -> None:
+    cli("remember", "always greet the zebra")
+    bench.clock.move(days=1)
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    cli("-C", str(other), "remember", "never feed the llama")
+    done = cli("undo")
+    assert done.code == 0 and "llama" in done.out and "elsewhere" in done.out
+    assert "zebra" in cli("list").out
+    assert "zebra" in cli("undo").out
+
+
+def test_file_never_grows_beyond_what_is_read_of_it(bench: Bench, cli: Cli) -> None:
+    cli("settings", "store.file_bytes", "10000")
+    filler = " ".join(f"word{number}" for number in range(75))
+    codes = [
+        cli("remember", "--key", f"tool.k{number}", "--value", f"value {number} {filler}").code for number in range(20)
+    ]
+    assert 3 in codes, "it is refused before it is written"
+    assert cli("recall", "value 3").code == 0
+    assert cli("forget", "tool.k3", "--yes").code == 0
+    assert cli("undo").code in (0, 3)

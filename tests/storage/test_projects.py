@@ -176,3 +176,19 @@ def test_git_config_that_is_a_fifo_does_not_block(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     os.mkfifo(tmp_path / ".git" / "config")
     assert projects.find(str(tmp_path), unknown).remote is None
+
+
+@pytest.mark.parametrize("is_relative", [True, False])
+def test_folder_that_claims_to_be_a_worktree_of_a_repository_that_does_not_know_it_is_its_own(
+    tmp_path: Path, is_relative: bool
+) -> None:
+    victim = repository(tmp_path / "victim", "git@github.com:acme/private.git")
+    thief = tmp_path / "thief"
+    claim = thief / ".g" / "worktrees" / "x"
+    claim.mkdir(parents=True)
+    (thief / ".git").write_text("gitdir: .g/worktrees/x\n", encoding="utf-8")
+    common = os.path.relpath(victim / ".git", claim) if is_relative else victim / ".git"
+    (claim / "commondir").write_text(f"{common}\n", encoding="utf-8")
+    (claim / "gitdir").write_text(f"{thief}/.git\n", encoding="utf-8")
+    (claim / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    assert projects.find(str(thief), unknown).id != projects.find(str(victim), unknown).id

@@ -251,11 +251,21 @@ def statuses(
                 if (text := _file(path))
             ]
             hook, server = _written(texts, name)
+            mend = f"Rewrite it with: byheart install {name}"
             if _has_server(own):
-                works.append(("server", _server(around, server)))
-            how, wrong = _hook(around, name, hook)
-            works.append(("hook", how))
-            problems += [wrong] if wrong else []
+                is_there = server is not None or any(_BRINGS_SERVER.search(text) for text in texts)
+                works.append(("server", _server(around, server) if is_there else "is not in its settings"))
+                problems += [] if is_there else [f"no memory server is in its settings. {mend}"]
+            if any(_OFF.search(text) for text in texts):
+                works.append(("hook", "switched off"))
+                problems.append("hooks are switched off in its settings (disableAllHooks)")
+            elif hook is None and _has_hook(own):
+                works.append(("hook", "is not in its settings"))
+                problems.append(f"no hook for a session's start is in its settings. {mend}")
+            else:
+                how, wrong = _hook(around, name, hook)
+                works.append(("hook", how))
+                problems += [wrong] if wrong else []
         found.append(
             AgentStatus(agent=name, is_here=_is_here(own, around), version=_version(own, around) if live else "", scopes=scopes, works=tuple(works), problems=tuple(problems))
         )  # fmt: skip
@@ -274,6 +284,11 @@ def _has_server(found: Recipe) -> bool:
     return any("mcp" in piece.path.lower() or "mcp" in str(piece.at).lower() or piece.kind is PieceKind.BLOCK or "mcpServers" in piece.text for piece in found.pieces)  # fmt: skip
 
 
+def _has_hook(found: Recipe) -> bool:
+    """Whether a recipe puts a command for the start of a session into a file that we can read back."""
+    return any("hook session-start" in f"{piece.value}{piece.text}" for piece in found.pieces)
+
+
 def _version(found: Recipe, around: Surroundings) -> str:
     """What an agent says of its version."""
     path = around.environment.get("PATH", os.defpath)
@@ -289,6 +304,11 @@ _GUARDED = re.compile(r"^\[ ! -r (.+?) \] \|\|")
 _HOOKED = re.compile(r'"((?:[^"\\]|\\.)*\bhook session-start\b(?:[^"\\]|\\.)*)"')
 _WORDS = re.compile(r'\[\s*"(/(?:[^"\\]|\\.)*)"((?:\s*,\s*"(?:[^"\\]|\\.)*")*)\s*\]')
 _SERVED = re.compile(r'"command"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*\[([^\]]*"mcp"[^\]]*)\]')
+_SERVED_ARRAY = re.compile(
+    r'"byheart"\s*:\s*\{[^{}]*"command"\s*:\s*(\[\s*"(?:[^"\\]|\\.)*"(?:\s*,\s*"(?:[^"\\]|\\.)*")*\s*\])'
+)
+_BRINGS_SERVER = re.compile(r'"mcp"|\bmcp\b.{0,200}\bbyheart\b|\bbyheart\b.{0,200}\bmcp\b', re.DOTALL)
+_OFF = re.compile(r'"disableAllHooks"\s*:\s*true')
 _SERVED_TOML = re.compile(r'command = ("(?:[^"\\]|\\.)*")\nargs = (\[[^\]]*"mcp"[^\]]*\])')
 
 
@@ -303,6 +323,8 @@ def _written(texts: Sequence[str], client: str) -> tuple[list[str] | None, list[
             hook = [*json.loads(found[0]), "hook", "session-start", "--client", client]
         if server is None and (found := _SERVED.search(text)):
             server = [str(json.loads(f'"{found[1]}"')), *json.loads(f"[{found[2]}]")]
+        elif server is None and (found := _SERVED_ARRAY.search(text)):
+            server = list(json.loads(found[1]))
         elif server is None and (found := _SERVED_TOML.search(text)):
             server = [str(json.loads(found[1])), *json.loads(found[2])]
     return hook, server
@@ -361,7 +383,9 @@ def _told(words: list[str], given: bytes, around: Surroundings) -> str:
 
 
 def _ran(words: list[str], given: bytes, around: Surroundings) -> tuple[int, str]:
-    environment = {name: value for name, value in around.environment.items() if name != "BYHEART_CHILD"}
+    # Whoever only tries a hook is told nothing that is said once.
+    environment = {**around.environment, "BYHEART_CHECK": "1"}
+    environment.pop("BYHEART_CHILD", None)
     try:
         done = subprocess.run(words, input=given, capture_output=True, timeout=_SECONDS, env=environment, cwd=around.folder, check=False)  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):

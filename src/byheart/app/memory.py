@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from byheart.domain.documents import Place
+from byheart.domain.errors import NothingFound
 from byheart.domain.records import Kind, Scope
 from byheart.text.deferred import module
 from byheart.workspace.context import JOURNAL, PROFILE, RULES, Context, SearchTools, opened
+from byheart.workspace.ledger import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byheart.app import journal
+    from byheart.app.open import OpenMemory
     from byheart.domain import records, reports, values
-    from byheart.domain.documents import Place, Settings
+    from byheart.domain.documents import Settings
     from byheart.domain.records import Request
     from byheart.domain.reports import Checkup, Conversion, Imported, LogEntry
     from byheart.domain.results import Finding, Hit, Listing, ProfileView, Receipt
     from byheart.journal import schedule
+    from byheart.learning import handbook_files
     from byheart.notebooks import check, exchange, forget, history, overview, remember, setup
     from byheart.notebooks import request as asking
     from byheart.notebooks.check import Proposal
@@ -31,6 +37,7 @@ else:
     reports = module("byheart.domain.reports")
     values = module("byheart.domain.values")
     schedule = module("byheart.journal.schedule")
+    handbook_files = module("byheart.learning.handbook_files")
     check = module("byheart.notebooks.check")
     exchange = module("byheart.notebooks.exchange")
     forget = module("byheart.notebooks.forget")
@@ -218,3 +225,30 @@ class Memory:
     def init(self, in_repo: dict[str, Place] | None = None) -> Ready:
         """Set up this project's notebook."""
         return setup.init(self._context, in_repo)
+
+
+def undone(opened_memory: OpenMemory, receipt: str | None, scope: Scope | None) -> tuple[Receipt, str]:
+    """Take back one change: the named one, or the last, which may have been made in another project; and that project's name, empty for
+    the one we stand in."""
+    context, home = opened_memory.memory.context, opened_memory.home
+    found: list[tuple[str, Context, str, Scope | None]] = []
+    problem: NothingFound | None = None
+    try:
+        found.append((history.newest(context, receipt, scope).at, context, "", scope))
+    except NothingFound as error:
+        problem = error
+    if scope is not Scope.GLOBAL and not (receipt and found):
+        for name in opened_memory.files.names(Place(home, "projects")):
+            if (
+                name == opened_memory.project.id
+                or opened_memory.files.size(Place(home, f"projects/{name}/.byheart/{LOG}")) is None
+            ):
+                continue
+            there = handbook_files.handbook_files_of(context, home, name).context
+            with suppress(NothingFound):
+                at = history.newest(there, receipt, Scope.LOCAL).at
+                found.append((at, there, name.rsplit("-", 1)[0], Scope.LOCAL))
+    if not found:
+        raise problem or NothingFound("nothing to undo")
+    _, chosen, project, where = max(found, key=lambda each: each[0])
+    return history.undo(chosen, receipt, where), project

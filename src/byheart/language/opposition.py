@@ -228,11 +228,20 @@ def _polarity(predicate: str) -> tuple[int, str]:
     return 1, predicate
 
 
-# Choices that people make once: each line is one, and its parts exclude each other.
+# Choices that people make once: each line is one, and its parts exclude each other; what stands behind a bar is the same in other words.
 _CHOICES = [
-    [frozenset(word for part in each.split("+") for word in content_words(part)[:1]) for each in row.split()]
+    [
+        [
+            (
+                frozenset(word for piece in each.split("+") for word in content_words(piece)[:1]),
+                frozenset(content_words(each.replace("+", " "))),
+            )
+            for each in part.split("|")
+        ]
+        for part in row.split()
+    ]
     for row in """
-    tabs spaces
+    tabs|tabulatoren|tabulaciones|tabulations spaces|leerzeichen|espacios|espaces|пробелы
     npm pnpm yarn bun
     pip uv poetry pipenv conda
     single+quotes double+quotes
@@ -243,7 +252,7 @@ _CHOICES = [
     jest vitest mocha
     pytest unittest
     rebase merge squash
-    postgres mysql sqlite mariadb
+    postgres|postgresql mysql sqlite mariadb
     black ruff yapf
     eslint biome
     webpack vite rollup esbuild
@@ -254,22 +263,27 @@ _CHOICES = [
     make just
     github gitlab bitbucket
     british american
-    concise verbose detailed
-    short long
+    concise|short|brief|terse verbose|long|detailed
     small large big
     german english french spanish portuguese russian chinese japanese italian
-    oop functional
+    oop|object-oriented functional
     typescript javascript
     """.strip().splitlines()
 ]
-_CHOSEN = frozenset(word for row in _CHOICES for part in row for word in part)
+_CHOSEN = frozenset(word for row in _CHOICES for part in row for key, _ in part for word in key)
 _OVER = re.compile(
     r"\b(?:over|instead of|rather than|not|never|and not|, not)\s+(?P<other>[\w.+#-]+(?:\s[\w.+#-]+)?)", re.IGNORECASE
 )
 _NEGATED = re.compile(r"\b(?:not|never|no|don'?t|avoid|without|stop|hate|dislike)\b", re.IGNORECASE)
 _DENIED = frozenset(content_words("not never no don't avoid without stop hate dislike like"))
 # Words that only say how it is meant.
-_PLAIN = frozenset(content_words("prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always now going forward future please instead switched moved i we user code style mode theme"))  # fmt: skip
+_PLAIN = frozenset(
+    content_words(
+        "prefer prefers preferred like likes love want wants rather favour favor strongly really generally usually always now going forward future please "
+        "instead switched moved i we user code style mode theme this project repo repository codebase here everything anything things all everywhere ich bevorzuge "
+        "prefiero préfère prefiro предпочитаю told said"
+    )
+)
 
 
 _THING = r"(?:the |only |just )?([A-Za-z@][\w@.+#/-]*)"
@@ -368,9 +382,13 @@ def _choice(text: str, words: frozenset[str]) -> tuple[tuple[int, frozenset[str]
     bare = _OVER.sub("", text)
     if _NEGATED.search(bare):
         return None
-    chosen = words if bare == text else frozenset(content_words(bare))
+    # A name with capitals inside is one word here.
+    chosen = frozenset(content_words(bare.casefold()))
     for number, every in enumerate(_CHOICES):
-        mine = [part for part in every if part <= chosen]
+        mine = [(at, [own for key, own in part if key <= chosen]) for at, part in enumerate(every)]
+        mine = [(at, found) for at, found in mine if found]
         if len(mine) == 1:
-            return (number, chosen - mine[0] - _PLAIN), " ".join(sorted(mine[0]))
+            at, found = mine[0]
+            rest = chosen - frozenset().union(*found) - _PLAIN
+            return (number, frozenset(word for word in rest if not word.isdigit())), str(at)
     return None

@@ -34,6 +34,10 @@ else:
 _COMPARED = 200
 
 
+# So much of an entry is quoted.
+_QUOTED = 80
+
+
 def check(context: Context, scopes: Sequence[Scope]) -> list[Finding]:
     """Everything wrong with the files of these scopes; nothing is changed."""
     documents, findings = every(context, scopes, NOTEBOOKS)
@@ -123,10 +127,23 @@ def _entries(context: Context, place: Place, document: Document, name: str) -> l
     standing = opposition.standing(document.placed)
     for loser, master in sorted(standing.overruled.items()):
         lines = document.placed[loser].line, document.placed[master].line
-        add("overruled", lines[0], f"line {lines[1]} opposes and overrules this entry")
+        add(
+            "overruled",
+            lines[0],
+            f"line {lines[1]} ({_quoted(context, document.placed[master])}) opposes and overrules {_quoted(context, document.placed[loser])}; byheart check --fix removes it",
+        )
     for first, second in standing.undecided:
-        add("conflict", document.placed[second].line, f"this may contradict line {document.placed[first].line}")
+        add(
+            "conflict",
+            document.placed[second].line,
+            f"{_quoted(context, document.placed[second])} may contradict line {document.placed[first].line} ({_quoted(context, document.placed[first])})",
+        )
     return found
+
+
+def _quoted(context: Context, placed: Placed) -> str:
+    text = " ".join(context.scanner.redacted(placed.record.text).split())
+    return f'"{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"}"'
 
 
 def _upkeep(context: Context, scope: Scope) -> list[Checkup]:

@@ -18,7 +18,7 @@ from byheart.domain.documents import (
     Splice,
     spliced,
 )
-from byheart.domain.errors import ByheartError, Conflict, Unnatural, Unwritable
+from byheart.domain.errors import ByheartError, Conflict, Refused, Unnatural, Unwritable
 from byheart.domain.ports import Dialect, Snapshot
 from byheart.domain.records import Record
 from byheart.domain.values import dataclass
@@ -104,6 +104,7 @@ def _attempt(
     text = spliced(document.text, splices)
     after = dialect.reparse(document, text, min((each.start for each in splices), default=0))
     verify(place, document, after, decision.changes)
+    _refuse_large(context, place, name, document.text, text)
     backup = None
     # The recovered file itself holds all old content, so a secret in it is not copied to a second place.
     if recovered and snapshot.text is not None and not context.scanner.secrets(snapshot.text):
@@ -140,6 +141,17 @@ def _attempt(
         undoable=entry.undoable,
         notes=(*_logged(context, root, entry), *((_SET_ASIDE,) if is_crowded else ())),
     )
+
+
+def _refuse_large(context: Context, place: Place, name: str, before: str, text: str) -> None:
+    """Refuse to let a file grow beyond what is read of it: nobody could undo or forget what stands in it then."""
+    most = context.most_bytes(name) or context.limits.file_bytes
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > most and size > len(before.encode("utf-8", "surrogatepass")):
+        setting = "journal.file_bytes" if context.most_bytes(name) else "store.file_bytes"
+        raise Refused(
+            f"not stored: {place} would have {size:,} bytes and may have {most:,} ({setting}); forget what is old, or raise the setting"
+        )
 
 
 def _has_moved(context: Context, rival: Place) -> bool:

@@ -29,6 +29,13 @@ def log(context: Context, scope: Scope, most: int) -> list[LogEntry]:
     return ledger.shown(ledger.entries(context, root), set(context.files.names(root.own(ledger.BACKUP))))[:most]
 
 
+def newest(context: Context, receipt: str | None = None, scope: Scope | None = None) -> LogEntry:
+    """The change that undo would take back. Raises NothingFound."""
+    root, found, entry = _wanted(context, receipt, scope)
+    names = set(context.files.names(root.own(ledger.BACKUP)))
+    return next(each for each in ledger.shown(found, names) if each.id == entry.id)
+
+
 def undo(context: Context, receipt: str | None, scope: Scope | None) -> Receipt:
     """Take back one change: the named one, or the last. Raises NotUndoable, Conflict or NothingFound."""
     root, found, entry = _wanted(context, receipt, scope)
@@ -71,6 +78,8 @@ def undo(context: Context, receipt: str | None, scope: Scope | None) -> Receipt:
         if entry.dialect == JOURNAL:
             notes = _followed(context, root, entry)
     ending = "the file is as it was before" if exact else "what changed since then is kept"
+    said = next(each for each in ledger.shown(found, set()) if each.id == entry.id).summary
+    told = f"{entry.action}: {context.scanner.redacted(said)}" if said else f"{entry.action} ({entry.id})"
     return Receipt(
         id=done.id,
         action="undone",
@@ -79,7 +88,7 @@ def undo(context: Context, receipt: str | None, scope: Scope | None) -> Receipt:
         path=str(entry.place),
         record=None,
         handle=entry.handle,
-        notes=(f"{entry.action} {entry.id} is undone; {ending}", *notes),
+        notes=(f"{told}; {ending}", *notes),
     )
 
 

@@ -99,7 +99,9 @@ def _common(top: str) -> str | None:
     back = _small(os.path.join(folder, "gitdir")).strip()
     if os.path.realpath(os.path.join(folder, back)) != os.path.realpath(dot_git):
         return None
-    return os.path.realpath(os.path.join(folder, shared))
+    common = os.path.realpath(os.path.join(folder, shared))
+    # git keeps what it knows of a worktree inside of its repository; a folder elsewhere may claim any.
+    return common if os.path.dirname(folder) == os.path.join(common, "worktrees") else None
 
 
 def _remote(common: str) -> str | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.transcripts import Story, write
 
 from byheart.app.connecting import launcher, names
 from byheart.testing import Bench
@@ -29,6 +32,17 @@ CLAUDE = """{
 }"""
 CODEX = '# mine\nmodel = "gpt-5.5"\n\n[mcp_servers.other]\ncommand = "x"'
 COMMENTED = '// mine\n{\n\t"mcp": {}, // nothing yet\n\t"theme": "dark",\n}\n'
+
+
+def world_session(bench: Bench, said: str) -> None:
+    """A session of Claude Code's in which somebody said something."""
+    events: list[tuple[object, ...]] = [
+        ("user", f"Mend the bell. {said}"),
+        ("edit", "bell.py"),
+        ("run", "make test", "3 passed in 0.1s", 0),
+    ]
+    name = "5e550001-4b7c-4d2e-9f10-0c0ffee00001"
+    write(Story("claude-code", name, bench.project, "2026-03-10T10:00:00", events, extra={}), Path(bench.folder))
 
 
 def seeded(bench: Bench) -> dict[str, bytes]:
@@ -320,6 +334,69 @@ def test_status_says_what_is_here_and_what_works(bench: Bench, cli: Cli) -> None
     settings.write_text("{}")
     done = cli("status", "claude-code")
     assert done.code == 4 and "not as byheart install would write it" in done.err
+
+
+@pytest.mark.parametrize("script", ["exec 0<&-\nexit 2\n", "exit 0\n", "head -c 1 >/dev/null\nexit 1\n"])
+def test_codex_that_ends_early_is_connected_all_the_same_with_a_word(
+    bench: Bench, cli: Cli, tmp_path: Path, script: str
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "codex").write_text(f"#!/bin/sh\n{script}")
+    (programs / "codex").chmod(0o755)
+    bench.variables["PATH"] = f"{programs}:{os.environ['PATH']}"
+    for _ in range(5):
+        done = cli("install", "codex")
+        assert done.code == 0 and "/hooks" in done.out + done.err, "it is connected, and says how the hooks are trusted"
+        assert "codex" in cli("uninstall", "codex").out
+
+
+def test_pipe_that_breaks_elsewhere_is_no_reader_that_went_away(bench: Bench) -> None:
+    told = "import os, sys; from byheart.interfaces.cli import app; app.command_in = lambda _: (lambda: (_ for _ in ()).throw(BrokenPipeError())); sys.exit(app.run(['x']))"
+    done = subprocess.run(
+        [sys.executable, "-c", told],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **bench.environment},
+    )
+    assert done.returncode == 5 and "BrokenPipeError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "said"),
+    [
+        (".codex/hooks.json", "hook session-start", "hook sesion-start", "no hook for a session's start"),
+        (".qwen/settings.json", "hook session-start", "hook elsewhere", "no hook for a session's start"),
+        (".claude/settings.json", "{", '{"disableAllHooks": true,', "switched off"),
+        (".config/opencode/opencode.json", "{{server}}", "/bin/true", "does not answer"),
+    ],
+)
+def test_status_tries_what_stands_in_the_settings(
+    bench: Bench, cli: Cli, path: str, old: str, new: str, said: str
+) -> None:
+    agent = {"opencode": "opencode", ".codex": "codex", ".qwen": "qwen-code", ".claude": "claude-code"}[
+        path.split("/")[-2]
+    ]
+    cli("install", agent, "--no-trust")
+    assert cli("status", agent).code == 0
+    settings = Path(bench.folder, path)
+    text = settings.read_text()
+    assert (
+        old := old.replace("{{server}}", json.loads(text)["mcp"]["byheart"]["command"][0] if "{{" in old else "")
+    ) in text
+    settings.write_text(text.replace(old, new, 1))
+    done = cli("status", agent)
+    assert done.code == 4 and said in done.out + done.err
+
+
+def test_status_uses_up_nothing_that_a_session_is_told_once(bench: Bench, cli: Cli) -> None:
+    world_session(bench, "From now on always use zirconium here.")
+    cli("learn")
+    cli("install", "claude-code")
+    sizes = [re.search(r"brief: ([\d,]+)", cli("status", "claude-code").out) for _ in range(2)]
+    assert sizes[0] and sizes[1] and sizes[0][1] == sizes[1][1]
+    assert "Saved from earlier sessions" in cli("brief").out
 
 
 def test_unknown_agent_and_nothing_named(bench: Bench, cli: Cli) -> None:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from byheart.agents.installing.pieces import Piece, PieceKind
@@ -72,7 +73,9 @@ def _asked(program: str, hooks: str, environment: Mapping[str, str]) -> list[tup
             child.wait()
             for each in (child.stdin, child.stdout):
                 if each:
-                    each.close()
+                    # What a program that ended early did not take is flushed once more here.
+                    with suppress(OSError):
+                        each.close()
 
 
 def _told(child: subprocess.Popen[bytes], folder: str, path: str) -> Iterator[tuple[str, str, str]]:

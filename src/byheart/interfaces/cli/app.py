@@ -35,7 +35,12 @@ def run(arguments: list[str]) -> int:
         from byheart.interfaces import faults
 
         return faults.told(error, as_object="--json" in arguments)
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        if not _is_reader_gone():
+            # Some other pipe: what was asked for was not done.
+            from byheart.interfaces import faults
+
+            return faults.unexpected(error, debug=os.environ.get("BYHEART_DEBUG") == "1")
         # The reader went away (head, a closed pager); keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -51,6 +56,21 @@ def run(arguments: list[str]) -> int:
         from byheart.interfaces import faults
 
         return faults.unexpected(error, debug=os.environ.get("BYHEART_DEBUG") == "1")
+
+
+def _is_reader_gone() -> bool:
+    """Whether nobody reads what we print any longer."""
+    import select
+
+    if not hasattr(select, "poll"):
+        return True
+    asked = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            asked.register(stream.fileno(), 0)
+        except (OSError, ValueError, AttributeError):
+            continue
+    return any(state & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, state in asked.poll(0))
 
 
 def _outcome(arguments: list[str]) -> int:

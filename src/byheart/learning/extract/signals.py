@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from byheart.domain.sessions import Turn
 
 _LEAD = re.compile(
-    r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|pls|hey|oh|yes|no|well|btw|by the way|actually|just|again|note|important|reminder|my dude|plus)\b[,:;!.\s-]*)*"
+    r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|pls|hey|oh|yes|no|well|btw|by the way|actually|just|again|note|important|reminder|my dude|plus|lgtm|sure|thanks|great|good|nice|perfect)\b[,:;!.\s-]*)*"
     r"(?:global(?:ly)?\s*[:,]\s*)?(?:(?:please\s+)?(?:remember|keep in mind|bear in mind|don'?t forget|note|(?:add|save)\s+(?:this\s+)?(?:to|in)\s+(?:(?:your|the|my|our|global|project)\s+)*memory)(?:\s+(?:that|to|this(?=\s*[:,])))?\b\s*[,:]?\s*)?"
     r"(?:(?:from now on|going forward|in (?:the )?future|from here on(?: out)?|as a (?:general )?rule|in general|by default|next time)\b[,:]?\s*)?",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"[,\s]*\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|please|thanks?(?: you)?|ok\??)\W*$",
+    r"[,\s]*\b(?:from now on|going forward|from here on(?: out)?|in (?:the )?future|please|thanks?(?: you)?|ok\??|i (?:already )?told you(?: so| that| before| already)?|(?:as|like) i (?:already )?(?:said|told you)(?: before| already)?)\W*$",
     re.IGNORECASE,
 )
 _REFERS = re.compile(

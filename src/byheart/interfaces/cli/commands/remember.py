@@ -13,17 +13,19 @@ from byheart.domain.journal import Sensitivity
 from byheart.domain.records import Kind, Request, Scope, Signal, Triple, Value
 from byheart.domain.results import Receipt
 from byheart.interfaces.cli import common, group
-from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, statement
+from byheart.interfaces.render import NOTEBOOK_NAMES, as_json, receipt_line, short, statement
 from byheart.language.wording import simple_value
 from byheart.notebooks.forget import CANNOT_UNDO
 from byheart.text.deferred import module
 
 if TYPE_CHECKING:
     from byheart.app import config, config_file, sessions, setting_rules
+    from byheart.app import memory as app_memory
     from byheart.app.open import OpenMemory
 else:
     config = module("byheart.app.config")
     config_file = module("byheart.app.config_file")
+    app_memory = module("byheart.app.memory")
     sessions = module("byheart.app.sessions")
     setting_rules = module("byheart.app.setting_rules")
 
@@ -311,8 +313,9 @@ def undo(receipt: str | None, scope: str | None, as_object: bool) -> None:
 
     If the file has not changed since, its old bytes are restored; otherwise only this change is reverted.
     """
-    done = common.opened(writes=True).memory.undo(receipt, scope=common.scope_of(scope))
+    done, project = app_memory.undone(common.opened(writes=True), receipt, common.scope_of(scope))
     if as_object:
         common.put(done)
     else:
-        common.say(f"Undone: {done.notes[0]} ({done.scope.value}, {done.path})")
+        where = f"project {project}" if project else done.scope.value
+        common.say(f"Undone: {done.notes[0]} ({where}, {short(done.path)})")
