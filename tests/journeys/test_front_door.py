@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from scripts.transcripts import Story, write
 
 from byheart.interfaces import render
 from byheart.interfaces.cli import group
@@ -141,3 +146,49 @@ def test_changed_setting_counts_for_the_next_brief(bench: Bench, cli: Cli) -> No
     assert cli("brief").out.count("oven door") <= 2
     cli("settings", "--unset", "brief.tokens")
     assert cli("brief").out.count("oven door") > 2
+
+
+def test_line_of_a_list_is_forgotten_by_what_it_says(bench: Bench, cli: Cli) -> None:
+    cli("remember", "I prefer pnpm")
+    line = next(each for each in cli("brief").out.split("\n") if each.startswith("- ") and "pnpm" in each)
+    done = cli("forget", line, "--yes")
+    assert done.code == 0 and "pnpm" not in cli("list").out, done.err
+
+
+def test_closed_standard_input_is_nobodys_answer(bench: Bench, cli: Cli) -> None:
+    cli("remember", "I prefer pnpm")
+    program = [sys.executable, "-m", "byheart"]
+    for words in (["forget", "pnpm"], ["init"], ["remember", "-"], ["memory", "clear"], ["trust"]):
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" <&-', "sh", *program, *words],
+            capture_output=True, text=True, check=False, cwd=bench.project, env={**os.environ, **bench.environment},
+        )  # fmt: skip
+        assert "internal error" not in done.stderr and done.returncode in (0, 1, 2, 3), (words, done.stderr)
+    assert "pnpm" in cli("list").out
+
+
+def test_what_is_said_besides_the_lines_is_counted_too(bench: Bench, cli: Cli) -> None:
+    cli("remember", "I prefer pnpm")
+    before = json.loads(cli("brief", "--json").out)["tokens"]
+    Path(bench.project, ".byheart.toml").write_text("nonsense = [")
+    after = json.loads(cli("brief", "--json").out)
+    assert "cannot be used" in after["text"] and after["tokens"] > before
+
+
+def test_nothing_to_trust_asks_nothing(bench: Bench, cli: Cli) -> None:
+    done = cli("trust")
+    assert done.code == 0 and "nothing to trust" in done.out
+
+
+def test_fix_names_a_session_by_as_much_as_finds_it(bench: Bench, cli: Cli) -> None:
+    events: list[tuple[object, ...]] = [
+        ("user", "Mend the bell."),
+        ("run", "make bell", "Error: bell broken", 2),
+        ("edit", "bell.py"),
+        ("run", "make bell", "rings", 0),
+    ]
+    name = "5e550001-4b7c-4d2e-9f10-0c0ffee00001"
+    write(Story("claude-code", name, bench.project, "2026-03-10T10:00:00", events, extra={}), Path(bench.folder))
+    out = cli("fix", "bell broken").out
+    assert "claude-code:5e550001#" in out and name not in out
+    assert cli("sessions", "show", "claude-code:5e550001#2").code == 0

@@ -167,7 +167,7 @@ def _cut(
         )
     text = fit.rendered(cut.head[0], chosen, len(out), delimiter or os.urandom(6).hex(), cut.notes, asks)
     # Counted by what both this and the hook know, so that one brief has one figure whatever its random marks are.
-    return Brief(text=text, tokens=fit.tokens_of(cut.head, chosen), characters=len(text), told=tuple(told), left_out=tuple(left), notes=tuple(notes))  # fmt: skip
+    return Brief(text=text, tokens=fit.tokens_of(cut.head, chosen, (*cut.notes, asks)), characters=len(text), told=tuple(told), left_out=tuple(left), notes=tuple(notes))  # fmt: skip
 
 
 def _is_narrow(home: str) -> bool:

@@ -84,6 +84,8 @@ class Event:
     known: str = "unknown"
     floor: bool = False
     path: str = ""
+    # All that the call printed: what a hook is handed.
+    output: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -303,6 +305,7 @@ def _events(stream: Stream, failures: Sequence[Failure], history: History) -> It
                 cost=failure.cost,
                 floor=failure.signature in floor,
                 path=failure.path,
+                output=failure.output,
             )
         elif (
             known is None
@@ -423,7 +426,7 @@ class ReplayedMemory:
                 return "moment"
             found = [use.form for use in every.how(event.answer, which, 3)]
             return "asked" if any(_covers(form, wanted) for form in found) else "unknown"
-        if self._said(event.text, event.path) is not None:
+        if self._said(event.output, event.path) is not None:
             return "moment"
         return "asked" if any(_covers(fix.error, wanted) for fix in every.fix(event.text, which, 3)) else "unknown"
 

@@ -130,9 +130,11 @@ def rendered(
     return "\n".join(lines) + "\n"
 
 
-def tokens_of(head: tuple[str, int], chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> int:
-    """What a brief comes to: its head and its lines."""
-    return head[1] + sum(int(line[2]) for _, lines in chosen for line in lines)
+def tokens_of(
+    head: tuple[str, int], chosen: Sequence[tuple[str, Sequence[Sequence[Any]]]], more: Sequence[str] = ()
+) -> int:
+    """What a brief comes to: its head, its lines, and about as much as it says besides."""
+    return head[1] + sum(int(line[2]) for _, lines in chosen for line in lines) + sum(map(len, more)) // 4
 
 
 def asking(asks: dict[str, Any]) -> tuple[list[str], str]:

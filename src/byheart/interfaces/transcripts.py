@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from byheart.domain.sessions import CommandUse, FileVisit, KnownFix, Listed, Speaker, Standing, Turn, cite
+from byheart.handbook.phrases import short_id
 from byheart.text.unicode import visible
 
 _INDENT = "    "
@@ -113,24 +114,32 @@ def _indented(text: str, indent: str = _INDENT) -> Iterator[str]:
         yield f"{indent}{line}".rstrip()
 
 
+def _short(named: str) -> str:
+    """A turn's name with as much of its session's id as finds it again."""
+    agent, _, rest = named.partition(":")
+    thread, mark, number = rest.rpartition("#")
+    return f"{agent}:{short_id(thread)}{mark}{number}" if agent and thread else named
+
+
 def use_lines(use: CommandUse) -> Iterator[str]:
     """How a command was used."""
     known = use.succeeded + use.failed
-    proof = f"{use.succeeded} of {known} succeeded" if known else f"ran {use.runs} times, nobody knows how it ended"
+    ran = "once" if use.runs == 1 else f"{use.runs} times"
+    proof = f"{use.succeeded} of {known} succeeded" if known else f"ran {ran}, with no exit code seen"
     yield one_line(use.form, 200)
     yield f"{_INDENT}{proof}; last {moment(use.last)}{f'; {use.kind}' if use.kind else ''}"
     if " ".join(use.example.split()) != use.form:
         yield f"{_INDENT}as run: {one_line(use.example, 200)}"
     if use.result:
         yield f"{_INDENT}result: {one_line(use.result)}"
-    yield visible(f"{_INDENT}{', '.join(use.cites)}")
+    yield visible(f"{_INDENT}{', '.join(map(_short, use.cites))}")
 
 
 def fix_lines(fix: KnownFix) -> Iterator[str]:
     """An error and what helped."""
     yield one_line(fix.error, 200)
     if fix.failed_command:
-        yield f"{_INDENT}from    {one_line(fix.failed_command, 160)}   {visible(fix.failed_cite)}"
+        yield f"{_INDENT}from    {one_line(fix.failed_command, 160)}   {visible(_short(fix.failed_cite))}"
     for path in fix.edited:
         yield f"{_INDENT}edited  {visible(path)}"
     for command in fix.commands:
@@ -139,14 +148,14 @@ def fix_lines(fix: KnownFix) -> Iterator[str]:
         yield f"{_INDENT}worked around, not solved: a check was skipped or something forced"
     if not fix.edited and not fix.commands:
         yield f"{_INDENT}nothing changed: it worked when it was run again"
-    yield f"{_INDENT}then    {one_line(fix.proof, 160)}  {'succeeded' if fix.passed else 'ran on without it'}   {visible(fix.fixed_cite)}   {moment(fix.at)}"
+    yield f"{_INDENT}then    {one_line(fix.proof, 160)}  {'succeeded' if fix.passed else 'went on without it'}   {visible(_short(fix.fixed_cite))}   {moment(fix.at)}"
 
 
 def visit_lines(visit: FileVisit) -> Iterator[str]:
     """A session that touched a file."""
     verb = {"read": "read", "edit": "changed", "create": "written", "delete": "deleted"}[visit.how.value]
     times = "once" if visit.times == 1 else f"{visit.times} times"
-    yield f"{moment(visit.at)}  {verb} {times}  {visible(visit.path)}   {visible(cite(visit.session, visit.first))}"
+    yield f"{moment(visit.at)}  {verb} {times}  {visible(visit.path)}   {visible(_short(cite(visit.session, visit.first)))}"
     if visit.asked:
         yield f"{_INDENT}asked: {one_line(visit.asked, 200)}"
     if visit.said:

@@ -23,6 +23,11 @@ def run(arguments: list[str]) -> int:
         # A terminal that cannot show a character must not make a command fail that has done its work.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if sys.stdin is None:
+        # Somebody closed it: nobody answers, and nothing comes.
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    # A line of a list is told by what it says.
+    arguments = [word[2:] if word.startswith("- ") else word for word in arguments]
     common.call.begin()
     try:
         try:

@@ -32,8 +32,9 @@ def shown() -> int:
     else:
         lines = [line for section in card["sections"] for line in section["lines"]]
         tokens = int(card["head"][1]) + sum(line[2] for line in lines)
+        count = f"{len(lines)} {'line' if len(lines) == 1 else 'lines'} for the next session, {tokens:,} tokens"
         common.say(
-            f"{name}: {len(lines)} {'line' if len(lines) == 1 else 'lines'} for the next session, {tokens:,} tokens"
+            f"{name}: {count if lines else 'nothing to tell the next session yet. Learn: byheart learn · save: byheart remember'}"
         )
         waiting = _lines(os.path.join(home, "projects", card["project"], ".byheart", "inbox.ndjson"))
         told = [each for each in cards.every_sent(home) if each.get("project") == card["project"]]

@@ -199,9 +199,7 @@ def told(call: HookCall, card: dict[str, Any], *, late: bool = False) -> str:
     if asks and not call.environment.get("BYHEART_CHECK"):
         cards.note_asked(call.home, card["folder"], _today(), ids)
     count = sum(len(lines) for _, lines in chosen)
-    call.seen = (
-        f"byheart: {count} {'line' if count == 1 else 'lines'}, {fit.tokens_of(head, chosen)} tokens · byheart why"
-    )
+    call.seen = f"byheart: {count} {'line' if count == 1 else 'lines'}, {fit.tokens_of(head, chosen, (*notes, asks))} tokens · byheart why"
     if call.session and not card.get("private"):
         cards.keep_sent(
             call.home,

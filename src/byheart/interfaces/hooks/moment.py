@@ -225,7 +225,8 @@ def _of_a_moment_ago(now: dict[str, Any], command: str) -> Remark | None:
         return None
     minutes = max(0, int(time.time() - float(now.get("seconds", 0))) // 60)
     first = f"running `{ran}`, then " if ran else ""
-    text = f"this error was got over here {minutes} minutes ago: {first}`{worked}` passed [{now['cite']}]"
+    when = "a moment" if not minutes else "a minute" if minutes == 1 else f"{minutes} minutes"
+    text = f"this error was got over here {when} ago: {first}`{worked}` passed [{now['cite']}]"
     return Remark(ERROR + str(now["signature"]), text, "got over a moment ago in this project")
 
 

@@ -300,6 +300,10 @@ def reject(project: str | None, names: tuple[str, ...], as_object: bool) -> None
         common.say(f"Rejected: {', '.join(gone)}")
 
 
+# So many messages are listed.
+_MOST_WAITING = 20
+
+
 @click.command(epilog=common.examples("byheart review", "byheart review --answers verdicts.json"))
 @click.option(
     "--answers",
@@ -314,8 +318,14 @@ def review(answers: str | None, as_object: bool) -> int:
         found = every.judging.waiting()
         if as_object:
             common.put(found)
-        for each in found if not as_object else ():
+        for each in found[:_MOST_WAITING] if not as_object else ():
             common.say(f"{each.id}  {visible(each.text)}")
+        if len(found) > _MOST_WAITING and not as_object:
+            common.note(f"{len(found) - _MOST_WAITING} more: byheart review --json")
+        if found and not as_object:
+            common.note(
+                "Nothing to do here: your agents are handed a few of these at a time. Stop that with: byheart settings learning.ask_agent false"
+            )
         if not found:
             common.note("No messages to judge in this project.")
         return 0

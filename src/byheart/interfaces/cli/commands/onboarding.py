@@ -109,7 +109,8 @@ def _do(opened: OpenMemory, *, connects: bool, learns: bool, gets_model: bool) -
         return onboarding.begin(common.surroundings(), connects=connects, learns=learns, progress=bar)
     except KeyboardInterrupt:
         fresh = [name for name in onboarding.connected(opened) if name not in before]
-        told = f"Connected: {', '.join(fresh)}." if fresh else "No agent was connected."
+        none = "Agents that were connected stay so." if before else "No agent was connected."
+        told = f"Connected: {', '.join(fresh)}." if fresh else none
         common.note(f"\nStopped. {told} What was learnt so far is kept. Continue with: byheart init")
         return None
 
@@ -275,10 +276,13 @@ def trust(yes: bool, as_object: bool) -> None:
     """
     opened = common.opened(writes=True)
     found = trusted.survey(opened)
+    if not found and not as_object:
+        common.say(f"No memory files in {short(visible(opened.project.folder))}, so there is nothing to trust.")
+        return
     if not as_object:
         common.say(f"Memory files in {visible(opened.project.folder)}:")
         rows = [(f"  {visible(each.name)}", counted(each.entries, "entry", "entries"), f"{each.strange} from others" if each.strange else "") for each in found]  # fmt: skip
-        for line in table(rows or [("  none yet", "", "")]):
+        for line in table(rows):
             common.say(line.rstrip())
     if not yes:
         if as_object or not sys.stdin.isatty():
