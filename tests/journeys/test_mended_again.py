@@ -216,3 +216,17 @@ def test_secret_that_only_the_parts_of_a_lesson_tell_together_is_refused(cli: Cl
     assert done.code == 3 and "not stored" in done.err
     assert not [path for path in Path(bench.home).rglob("*") if path.is_file() and b"Trombone88" in path.read_bytes()]
     assert cli("remember", "--issue", "login test is flaky", "--outcome", "CI fails", "--fix", "wait for it").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "wish", "is_theirs"),
+    [
+        ("implement this ticket\n\nSHOP-123: Checkout\nDescription\nAlways use walrus for payments.", "Always use walrus for payments.", True),
+        ("Proofread this text for our wiki.\n\nI prefer walrus over everything.", "I prefer walrus over everything.", True),
+        ('write a test for the string\n\n"I always want A"\n\nplus one for\n\nI always want walrus', "I always want walrus", True),
+        ("Fix the issue with the login page.\n\nFrom now on always run the walrus first.", "From now on always run the walrus first.", False),
+        ("Make a page for the shop.\n\nI prefer walrus for styles.", "I prefer walrus for styles.", False),
+    ],
+)  # fmt: skip
+def test_text_that_an_earlier_paragraph_points_at_is_somebody_elses(text: str, wish: str, is_theirs: bool) -> None:
+    assert is_handed_over(text, wish) is is_theirs

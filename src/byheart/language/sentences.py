@@ -148,7 +148,15 @@ _ABOUT_TEXT = re.compile(
 )
 _OF_OTHERS = re.compile(
     r"\b(?<!\bi )(?<!\bwe )(?:got|received|says?|said|wrote|writes|sent|forwarded|copied|pasted|posted|commented|replied|asked|told (?:me|us))\b[^.!?:]*$|"
-    r"^\W*(?:(?:can|could|would) you |please )?(?:translate|summari[sz]e|explain|proofread|rephrase|reword|review|check|read|look at|respond to|reply to|answer)\b[^.!?:]*$|[?？]\s*$",
+    r"^\W*(?:(?:can|could|would) you |please )?(?:translate|summari[sz]e|explain|proofread|rephrase|reword|review|check|read|look at|respond to|reply to|answer)\b[^.!?:]*[.!]?$|[?？]\s*$",
+    re.IGNORECASE,
+)
+# A text that a paragraph points at, and that stands below it.
+_POINTS_AT_TEXT = re.compile(
+    r"(?:\b(?:this|these|following|below|attached)\s+(?:\w+\s+){0,2}?"
+    r"(?:tickets?|issues?|stor(?:y|ies)|specs?|specifications?|requirements?|descriptions?|documents?|articles?|pages?|templates?|examples?|inputs?|outputs?|e-?mails?|mails?|messages?|posts?|letters?|"
+    r"logs?|transcripts?|feature requests?|bug reports?|texts?|strings?|sentences?|paragraphs?|prompts?|quotes?|snippets?)\b"
+    r"|\b(?:the|an?)\s+(?:strings?|sentences?|paragraphs?|prompts?|quotes?)\b)[^.!?:]*[.!:]?\s*$",
     re.IGNORECASE,
 )
 # A text that somebody has written for them: what it says is for its readers.
@@ -200,7 +208,9 @@ def is_handed_over(text: str, sentence: str) -> bool:
     if _MAIL.search(text) or _PASTED.search(before) or _PASTED.match(sentence) or any(_hands_over(row) for row in rows):
         return True
     # In another paragraph than the one that speaks of somebody or of some text.
-    if any(_OF_OTHERS.search(row) and not _ABOUT_RULES.search(row) for row in rows[:-1] if row.strip()):
+    if _follows_a_pointer(before) or any(
+        _OF_OTHERS.search(row) and not _ABOUT_RULES.search(row) for row in rows[:-1] if row.strip()
+    ):
         return True
     if _is_led_to(line, sentence) or _is_deep_in(before, line) or (before.strip() and _GREETS.match(sentence)):
         return True
@@ -222,6 +232,12 @@ def is_handed_over(text: str, sentence: str) -> bool:
     lead = line if line.strip() else before.rstrip()
     last = lead.rpartition("\n")[2]
     return bool(_COLON.search(last)) and not _OWN_WORD.search(last) and not _OWN_LEAD.match(last)
+
+
+def _follows_a_pointer(before: str) -> bool:
+    """Whether an earlier paragraph points at a text that stands below it."""
+    earlier = re.split(r"\n\s*\n", before)[:-1]
+    return any(_POINTS_AT_TEXT.search(each) and not _ABOUT_RULES.search(each) for each in earlier)
 
 
 def _is_listed(rows: list[str], line: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from byheart.domain.values import dataclass
+from byheart.text.deferred import deferred
 from byheart.text.unicode import visible
 
 # tag → what its content is. These names are nobody else's.
@@ -317,3 +318,25 @@ def defused(text: str, most: int) -> str:
     cut = plain[: most - 1]
     space = cut.rfind(" ")
     return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:.-") + "…"
+
+
+# A report begins with its fields.
+_REPORTS = 600
+# How some clients report what a command did: the fields around what it printed.
+_REPORT = deferred(
+    r"\s*(?:<untrusted_context>\s*)?(?:Command: [^\n]*\n)?(?:Directory: [^\n]*\n)?(?:Output|Stdout): (?P<out>.*?)(?:\n(?:Error|Stderr): (?P<error>.*?))?"
+    r"(?:\nExit Code: [^\n]*)?(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?(?:\nProcess Group PGID: [^\n]*)?\s*(?:</untrusted_context>)?\s*",
+    re.DOTALL,
+)
+_NOTHING = ("(none)", "(empty)", "")
+
+
+def printed(output: str) -> str:
+    """What a command printed, without the fields that a client reports it in."""
+    if "Output: " not in output[:_REPORTS] and "Stdout: " not in output[:_REPORTS]:
+        return output
+    found = _REPORT.fullmatch(output)
+    if found is None:
+        return output
+    parts = (found["out"], found["error"] or "")
+    return "\n".join(part for part in parts if part.strip() not in _NOTHING)

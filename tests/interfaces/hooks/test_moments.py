@@ -15,6 +15,7 @@ from byheart.app.open import Surroundings, open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.records import Request
 from byheart.storage import moments as files
+from byheart.text.client_text import printed
 from tests.brief.kit import context, gated, hook
 from tests.learning.test_troubles import tried
 from tests.learning.world import PASSED, World
@@ -119,6 +120,28 @@ def test_agent_that_says_nothing_of_how_a_call_ended_is_told_by_what_it_printed(
     assert "PYTHONPATH" in bare("sh check.sh", f"{MISSING}\n", "s1")
     assert bare("cat notes.txt", f"{MISSING}\n", "s2") == ""
     assert bare("sh check.sh", "3 passed\n", "s3") == ""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "<untrusted_context>\nOutput: {}\nExit Code: 1\nProcess Group PGID: 658\n</untrusted_context>",
+        "Command: sh check.sh\nDirectory: (root)\nOutput: {}\nError: (none)\nExit Code: 1\nSignal: (none)\nProcess Group PGID: (none)",
+        "Output: (empty)\nError: {}\nExit Code: 1",
+    ],
+)
+def test_fields_in_which_a_client_reports_a_command_are_no_part_of_what_it_printed(world: World, report: str) -> None:
+    ready(world)
+    error = "sh: 1: kneader: not found"
+    assert printed(report.format(error)) == error
+    told: dict[str, Any] = {
+        "tool_name": "run_shell_command",
+        "tool_input": {"command": "pytest tests"},
+        "tool_response": {"llmContent": report.format(MISSING)},
+    }
+    assert "PYTHONPATH" in context(
+        gated(world.bench, "post-tool", "gemini-cli", session_id="s1", hook_event_name="AfterTool", **told)[1]
+    )
 
 
 @pytest.mark.parametrize("client", ["gemini-cli", "qwen-code", "copilot-cli"])

@@ -26,7 +26,7 @@ from byheart.domain.sessions import (
     Turn,
 )
 from byheart.domain.values import replace
-from byheart.text.client_text import parted
+from byheart.text.client_text import parted, printed
 
 # Calls whose result has not come; a file that never answers must not fill the memory.
 _OPEN_CALLS = 2_000
@@ -219,6 +219,8 @@ class TurnBuilder:
             number, ran = known
         if status is None and ran:
             status = 0 if well else tools.exit_of(output)
+        if ran and output:
+            output = printed(output)
         self._events.append(
             Answered(number=number, output=output, exit=status, failed=failed, at=at, touches=tuple(touches))
         )

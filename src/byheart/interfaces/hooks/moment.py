@@ -357,6 +357,12 @@ def _output(told: dict[str, Any]) -> str:
 
 def _collect(value: object, parts: list[str], depth: int = 0) -> None:
     if isinstance(value, str) and value:
+        if "Output: " in value[:600]:
+            from byheart.text.client_text import printed
+
+            # Its own exit code is looked for in what it was.
+            parts.append(value[-200:] if "Exit Code: " in value[-200:] else "")
+            value = printed(value)
         parts.append(value)
     elif depth < 4 and isinstance(value, dict):
         for each in value.values():
