@@ -133,3 +133,26 @@ def test_phrase_of_plain_words_behind_is(text: str, words: str) -> None:
 )
 def test_what_is_said_of_a_phrase_is_left_alone(text: str) -> None:
     assert SCANNER.redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("het wachtwoord is Zomer!2024", True),
+        ("lösenordet är Sommar!2024", True),
+        ("hasło do serwera to Zamek!2024", True),
+        ("hasło: Zamek!2024", True),
+        ("пароль от базы Zima2024!x", True),
+        ("salasana on Kesa2024!", True),
+        ("비밀번호는 Yeoreum2024!", True),
+        ("https://api.telegram.org/bot429248758:fIJFZymYWU7otMdRzDTn7qLWaYyDIfIZwXe/getMe", True),
+        ("het wachtwoord moet minstens 12 tekens hebben", False),
+        ("hasło musi mieć 8 znaków", False),
+        ("lösenordet ska bytas var 90:e dag", False),
+        ("пароль от базы лежит в vault", False),
+        ("salasana vaihdetaan 30 päivän välein", False),
+        ("비밀번호는 8자 이상이어야 합니다", False),
+    ],
+)
+def test_passwords_are_known_by_their_name_in_more_languages(text: str, is_told: bool) -> None:
+    assert bool(RuleScanner().secrets(text)) is is_told

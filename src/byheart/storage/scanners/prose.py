@@ -17,6 +17,7 @@ _PASSWORDS = (
     r"pass[ -]?(?:word|phrase|code|wd|wort)s?|pwd|\bpw\b|\bpass\b|\bpin\b(?:[ -]?code)?|kennwort|pa(?:ss|\xdf)wort|zugangscode|mot de passe|\bmdp|phrase de passe|code secret"
     r"|contrase(?:ñ|Ñ|n)as?|frase de (?:paso|contrase\S{1,3}a)|\bsenhas?|palavra[ -]?passe|пароль|Пароль|ПАРОЛЬ|пароля|паролем|парольная фраза|пин-?код|ПИН-?код"
     r"|phrase secr(?:\xc3\xa8|e)te|frase secreta|кодов\S{1,6} фраз\S{1,4}|парольн\S{1,6} фраз\S{1,4}|密码|密碼|口令|パスワード|パスフレーズ|暗証番号|合言葉"
+    r"|wachtwoord(?:en)?|wachtzin|l(?:ö|Ö)senord(?:et)?|passord(?:et)?|adgangskode(?:n)?|kodeord(?:et)?|salasana|has(?:ł|Ł)[oae]|\bheslo|\bhesla|\bşifre(?:si)?|\bparola|jelszó|parol(?:ă|a)\b|κωδικ(?:ό|ο)ς|비밀번호|암호|mật khẩu|kata sandi|पासवर्ड|كلمة (?:المرور|السر)"
 )
 # What is made by a machine, and looks it.
 _ENGLISH_KEYS = (
@@ -42,7 +43,7 @@ ANNOUNCING = rf"(?i)pass(?:[^ei]|$|e[^sd]|i[^n]|in[^g])|pwd|\bpsk\b|фраз|sec
 # Words and signs that say "is"; and words that may stand between them and the value.
 _LINKS = (
     r"[=:>]|\xef\xbc\x9a|\xe2\x86\x92|\xe2\x80[\x93\x94]|['\xe2\x80\x99]s\s|c['\xe2\x80\x99]est\s|\b(?:is|are|was|were|be|being|reads|equals|use|using|with|to|from|ist|lautet|lauten|war|sind|hei(?:\xc3\x9f|ss)t|mit|est|sont|sera|avec|es|son|era|ser(?:\xc3\xa1|a)|con|com|ficou|como|auf|para|par|por|durch|w(?:\xc3\xa4|ae)re|serait|ser(?:\xc3\xad|i)a|enter|put|pon|usa|mets|nimm|gib|digite|coloque)\s|\xc3\xa9\s"
-    r"|введи|укажи|это|теперь|такой|такая|будет|равен|на |输入|填|改成了?|改为|设为|设置为|换成了?|を|是|为|為|は|が|に|「|『"
+    r"|\b(?:jest|är|è)\s|(?:는|은)\s|от \S{1,40} |для \S{1,40} |введи|укажи|это|теперь|такой|такая|будет|равен|на |输入|填|改成了?|改为|设为|设置为|换成了?|を|是|为|為|は|が|に|「|『"
 )
 _FILL = r"(?:(?:now|still|currently|actually|just|set to|jetzt|aktuell|weiterhin|maintenant|toujours|actuellement|ahora|actualmente|agora|atualmente|теперь|сейчас|现在|今は)\s{1,3})?"
 # What stands between a noun and its value. A sentence may say a lot in between, but it does not end: no pattern counts there, so
@@ -309,7 +310,8 @@ def _credentials(value: str, match: str, before: str) -> bool:
 _PASSWORD_HINTS = tuple(
     (
         "pass|pwd|pw|pin|kennwort|mdp|phrase|code secret|zugangscode|contrase|frase|senha|"
-        "palavra|парол|Парол|ПАРОЛ|кодов|пин|ПИН|密|口令|パス|暗証|合言"
+        "palavra|парол|Парол|ПАРОЛ|кодов|пин|ПИН|密|口令|パス|暗証|合言|"
+        "wachtw|wachtz|senord|adgangs|kodeord|salasana|hasł|Hasł|heslo|hesla|şifre|Şifre|parol|Parol|jelsz|Jelsz|κωδικ|Κωδικ|비밀번호|암호|kata sandi|पासवर्ड|كلمة"
     ).split("|")
 )
 _KEY_HINTS = tuple(

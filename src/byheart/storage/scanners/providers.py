@@ -244,6 +244,7 @@ databento-key         \bdb-[A-Za-z0-9]{28,30}\b     db-
 klaviyo-key           \bpk_[A-Za-z0-9]{34}\b     pk_
 vault-legacy-token    \b[sbr]\.[A-Za-z0-9]{24}\b     s. b. r.
 telegram-bot-token    \b[0-9]{8,10}:[A-Za-z0-9_-]{35}\b     :
+telegram-bot-address  /bot[0-9]{8,10}:[A-Za-z0-9_-]{30,}     /bot
 kubernetes-bootstrap  \b[a-z0-9]{6}\.[a-z0-9]{16}\b     .
 mysql-hash            \*[0-9A-F]{40}\b     *
 ntlm-hashes           \b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}\b     :
