@@ -30,6 +30,7 @@ check: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/agents.py
+	$(BIN)/python benchmarks/page.py
 
 fuzz: .venv/.dev
 	FUZZ=1 EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 --timeout 3600 tests/agents/test_fuzz.py

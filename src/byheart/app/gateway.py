@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from byheart.app import briefs, config_file, connecting, doctor, gain, sessions, trusted
 from byheart.app import config as settings
-from byheart.app.gateway_rows import Plain, cited_turns, facts_of, listed_of, row_of
+from byheart.app.gateway_rows import Known, Plain, cited_turns, facts_of, listed_of, row_of
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.setting_rules import KEYS, named
 from byheart.domain.documents import Place
@@ -52,8 +53,7 @@ class Gateway:
         self._opened: OpenMemory | None = None
         self._stamp: object = None
         self._sessions: Sessions | None = None
-        self._rows: tuple[str, list[Plain], list[Finding]] | None = None
-        self._findings: tuple[str, list[Plain]] | None = None
+        self._known = Known()
         self._looked: datetime | None = None
 
     # Opening
@@ -194,23 +194,21 @@ class Gateway:
         return [asdict(each) for each in (journal.query_experiences(query) if query.strip() else journal.experiences())]
 
     def _every_row(self) -> tuple[list[Plain], list[Finding]]:
-        """Every record as a row, made anew where a file is another."""
-        stamp = self.stamps()
-        if self._rows is None or self._rows[0] != stamp:
-            memory = self.opened.memory
-            listing = memory.list(notebooks=(PROFILE, RULES))
-            own = self.learning.handbook()
-            hits = [*listing.hits, *memory.journal().listing(), *handbook_lines.learnt(own.context, own.root)]
-            once = {hit.address: row_of(hit) for hit in reversed(hits)}
-            self._rows = (stamp, list(reversed(once.values())), list(listing.problems))
-        return self._rows[1], self._rows[2]
+        """Every record as a row."""
+        return self._known.once("rows", self.stamps(), self._made_rows)
+
+    def _made_rows(self) -> tuple[list[Plain], list[Finding]]:
+        memory = self.opened.memory
+        listing = memory.list(notebooks=(PROFILE, RULES))
+        own = self.learning.handbook()
+        hits = [*listing.hits, *memory.journal().listing(), *handbook_lines.learnt(own.context, own.root)]
+        once = {hit.address: row_of(hit) for hit in reversed(hits)}
+        return list(reversed(once.values())), list(listing.problems)
 
     def findings(self) -> list[Plain]:
         """What is wrong with memory: contradictions, stale and broken lines."""
-        stamp = self.stamps()
-        if self._findings is None or self._findings[0] != stamp:
-            self._findings = (stamp, [asdict(each) for each in self.opened.memory.check()])
-        return self._findings[1]
+        found = self._known.once("findings", self._files(), self.opened.memory.check)
+        return [asdict(each) for each in found]
 
     def sessions(self, query: str = "", agent: str = "", start: int = 0, everywhere: bool = False) -> Plain:
         """Sessions of this project, or of all, the newest first; or those that fit a query."""
@@ -292,7 +290,8 @@ class Gateway:
     def health(self) -> Plain:
         """How the installation, the agents and the files stand."""
         opened = self.opened
-        checks = opened.memory.doctor(doctor.checkups(opened, []))
+        stamp = f"{self._files()}|{int(time.time()) // _FRESH.seconds}"
+        checks = self._known.once("checks", stamp, lambda: opened.memory.doctor(doctor.checkups(opened, [])))
         agents = connecting.statuses(opened, self._around, live=False)
         return {"checks": [asdict(each) for each in checks], "agents": [asdict(each) for each in agents], "jobs": self.jobs(), "sizes": self._sizes()}  # fmt: skip
 
@@ -486,11 +485,14 @@ class Gateway:
 
     def stamps(self) -> str:
         """What tells whether anything of memory changed, without opening it."""
-        names = ["config.toml", "state/ended.ndjson", "state/state.db", "state/state.db-wal"]
-        roots = self.opened.memory.context.roots.values()
-        paths = [os.path.join(self.home, name) for name in names] + [str(place) for root in roots for place in root.documents.values()]  # fmt: skip
+        paths = [os.path.join(self.home, "state", name) for name in ("ended.ndjson", "state.db", "state.db-wal")]
         paths += [str(self.learning.handbook().place("memory_summary.md")), str(self.learning.handbook().root.own("inbox.ndjson"))]  # fmt: skip
-        return "|".join(cards.stamp(path) for path in paths)
+        return "|".join((self._files(), *(cards.stamp(path) for path in paths)))
+
+    def _files(self) -> str:
+        """What tells whether a notebook or a setting changed."""
+        places = [str(place) for root in self.opened.memory.context.roots.values() for place in root.documents.values()]
+        return "|".join(cards.stamp(path) for path in (os.path.join(self.home, "config.toml"), *places))
 
 
 def _handle(selector: str) -> str:

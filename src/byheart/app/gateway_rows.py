@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from byheart.domain.errors import BadInput
 from byheart.domain.values import asdict, is_dataclass
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Plain = dict[str, Any]
+Made = TypeVar("Made")
 
 
 def plain(value: object) -> Any:
@@ -56,3 +60,17 @@ def allowed(path: str) -> str:
     if path == "MEMORY.md" or re.fullmatch(r"memory/\d{4}-\d{2}-\d{2}\.md", path):
         return path
     raise BadInput("path must be MEMORY.md or memory/YYYY-MM-DD.md")
+
+
+class Known:
+    """What takes a while to work out, by name, with what tells whether it still holds."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[str, Any]] = {}
+
+    def once(self, name: str, stamp: str, make: Callable[[], Made]) -> Made:
+        """It, made anew where the stamp is another."""
+        if name not in self._made or self._made[name][0] != stamp:
+            self._made[name] = (stamp, make())
+        made: Made = self._made[name][1]
+        return made

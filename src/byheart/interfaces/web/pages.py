@@ -155,7 +155,7 @@ def _brief(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _short(title: str) -> str:
-    return {"What the user wants": "profile", "What the user asked for in earlier sessions": "asked for", "How things are done here": "how"}.get(title, title.partition(" ")[0])  # fmt: skip
+    return {"What the user wants": "profile", "What the user asked for in earlier sessions": "asked for", "How things are done here": "how"}.get(title, title.partition(" ")[0].lower())  # fmt: skip
 
 
 def _activity(found: dict[str, Any]) -> dict[str, Any]:

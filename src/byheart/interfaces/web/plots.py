@@ -38,6 +38,8 @@ def bars(title: str, rows: Sequence[tuple[str, float]], unit: str = "") -> Marku
 
 def stacked(title: str, names: Sequence[str], groups: dict[str, Sequence[int]]) -> Markup:
     """Bars with a part for each group, a legend, and the numbers as a table."""
+    # Who has nothing to show is no part of the picture.
+    groups = {group: values for group, values in groups.items() if any(values)}
     totals = [sum(values[place] for values in groups.values()) for place in range(len(names))]
     if not any(totals):
         return Markup("")
@@ -50,6 +52,8 @@ def stacked(title: str, names: Sequence[str], groups: dict[str, Sequence[int]]) 
             floor -= high
             parts.append(Markup('<g><title>{} {}: {}</title><rect class="part{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/></g>').format(group, name, values[place], number % 8, place * width + width * 0.15, floor, width * 0.7, high))  # fmt: skip
         parts.append(Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(place * width + width / 2, _HIGH - 6, name))  # fmt: skip
+        if totals[place]:
+            parts.append(Markup('<text class="value" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(place * width + width / 2, floor - 3, _shown(totals[place])))  # fmt: skip
     svg = Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(title, _WIDE, _HIGH, Markup("").join(parts))  # fmt: skip
     legend = Markup("").join(Markup('<li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="part{}" width="10" height="10"/></svg>{}</li>').format(number % 8, group) for number, group in enumerate(groups))  # fmt: skip
     head = Markup("").join(Markup("<th scope=col>{}</th>").format(name) for name in names)
