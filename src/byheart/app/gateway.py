@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from byheart.app import briefs, config_file, connecting, doctor, gain, sessions, trusted
 from byheart.app import config as settings
-from byheart.app.gateway_rows import Known, Plain, cited_turns, facts_of, listed_of, row_of
+from byheart.app.gateway_rows import Known, Plain, cited_turns, facts_of, handle_in, learnt_from, listed_of, row_of
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.setting_rules import KEYS, named
 from byheart.domain.documents import Place
@@ -113,6 +113,7 @@ class Gateway:
         self._look()
         recent = self.every.list(Which(project=self.opened.project.id, subagents=False), 8)
         told = self._brief()
+        handbook = self.opened.files.read(learning.handbook().place("MEMORY.md")).text or ""
         return {
             "project": self.opened.project.name,
             "enabled": not told["off"],
@@ -120,7 +121,7 @@ class Gateway:
             "log": [asdict(each) for each in self.opened.memory.log(most=8)],
             "inbox": len(learning.inbox()),
             "unjudged": len(learning.judging.waiting()),
-            "sessions": [listed_of(each) for each in recent],
+            "sessions": [{**listed_of(each), "learnt": learnt_from(handbook, each.session.id)} for each in recent],
             "gain": gain.sentence(found),
             "weeks": gain.by_week(found.again, _WEEKS, self._around.clock()),
             "untrusted": list(trusted.unused(self.opened)),
@@ -321,14 +322,14 @@ class Gateway:
 
     def reword(self, selector: str, text: str, was: str | None = None) -> Plain:
         """Put one record into other words; only if it still says what it said, where that is given. Raises Conflict."""
-        receipt = editing.reword(self.opened.memory.context, _handle(selector), text, was=was)
+        receipt = editing.reword(self.opened.memory.context, handle_in(selector), text, was=was)
         self.opened.memory.caught_up()
         self._wrote()
         return asdict(receipt)
 
     def confirm(self, selector: str) -> Plain:
         """Say that one record is right."""
-        receipt = self.opened.memory.confirm(_handle(selector))
+        receipt = self.opened.memory.confirm(handle_in(selector))
         self._wrote()
         return asdict(receipt)
 
@@ -493,8 +494,3 @@ class Gateway:
         """What tells whether a notebook or a setting changed."""
         places = [str(place) for root in self.opened.memory.context.roots.values() for place in root.documents.values()]
         return "|".join(cards.stamp(path) for path in (os.path.join(self.home, "config.toml"), *places))
-
-
-def _handle(selector: str) -> str:
-    """What names a record in its notebook: the handle of an address, or what was given."""
-    return selector.rpartition("#")[2] if selector.startswith("memory://") else selector

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from byheart.domain.errors import BadInput
 from byheart.domain.values import asdict, is_dataclass
+from byheart.handbook.memory import core_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Plain = dict[str, Any]
+# So much of what a session taught is shown in a list.
+_LEARNT = 2
 Made = TypeVar("Made")
 
 
@@ -53,6 +56,22 @@ def cited_turns(text: str, session: str) -> list[int]:
     """The turns of a session that a line rests on."""
     found = re.findall(r"([0-9A-Za-z_.-]{4,})#(\d+)", text)
     return [int(number) for name, number in found if session.startswith(name)]
+
+
+def learnt_from(handbook: str, session: str) -> list[str]:
+    """The first lines of a handbook that rest on a session: what somebody wants, then what went wrong."""
+    lines = [
+        line[2:]
+        for line in handbook.split("\n")
+        if line.startswith("- ") and session[:4] in line and cited_turns(line, session)
+    ]
+    telling = [line for line in lines if ", the user " in line or " -> " in line]
+    return [core_of(line) for line in dict.fromkeys([*telling, *lines])][:_LEARNT]
+
+
+def handle_in(selector: str) -> str:
+    """What names a record in its notebook: the handle of an address, or what was given."""
+    return selector.rpartition("#")[2] if selector.startswith("memory://") else selector
 
 
 def allowed(path: str) -> str:

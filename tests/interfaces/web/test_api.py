@@ -306,3 +306,10 @@ def test_memory_as_one_page_leaves_out_what_is_labelled_secret(bench: Bench, cli
     text = page.read_text(encoding="utf-8")
     assert "pnpm" in text and "quagga" in text
     assert "gopher" not in text
+
+
+def test_today_says_what_each_session_taught(caller: Caller) -> None:
+    told = caller.api("GET", "/today")
+    assert any("zirconium" in line for each in told["sessions"] for line in each["learnt"])
+    page = caller.ask("GET", "/", Accept="text/html").body.decode()
+    assert "Learnt: " in page and "zirconium" in page
