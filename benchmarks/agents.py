@@ -1,6 +1,7 @@
 """Measures what agents wait for: hooks, the MCP server and the brief; prints a table and, last, one line of JSON.
 
     python benchmarks/agents.py [--runs 50]
+    python benchmarks/agents.py --data FOLDER [--project OWNER/NAME]
 
 CPU time of whole processes, as a ratio to an interpreter that does nothing, taken in turn within one run.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -19,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from byheart.bench.streams import projects
 from byheart.testing import Bench
 
 Row = dict[str, object]
@@ -102,6 +105,53 @@ def server(runs: int) -> Iterator[Row]:
             yield {"what": f"MCP: {name}", "ms": round(statistics.median(times) * 1000, 1), "bare_ms": "", "ratio": ""}
 
 
+_MOST = 500
+
+
+def day(data: str, repo: str) -> Iterator[Row]:
+    """A day's tool calls of a real project, through the hooks as they are installed: what they cost in all, and how many started anything."""
+    [(_, streams)] = list(projects(data, [repo]))
+    count, late = 0, len(streams)
+    while late and count < _MOST:
+        late -= 1
+        count += len(streams[late].calls)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder, flags=("recall.embedder=none",))
+        environment = {**os.environ, **bench.environment}
+        environment.pop("BYHEART_CHILD", None)
+        own = Path(folder, "transcripts")
+        own.mkdir()
+        for stream in streams[:late]:
+            (own / stream.file.rsplit("/", 1)[-1]).write_bytes(stream.content)
+        os.makedirs(bench.home, exist_ok=True)
+        Path(bench.home, "config.toml").write_text(f'[sessions]\nfolders = "{own}"\n[recall]\nembedder = "none"\n')
+        for words in (["learn"], ["remember", "never use npm"], ["brief", "--prepare"], ["install", "claude-code"]):
+            subprocess.run([BYHEART, *words], env=environment, cwd=bench.project, capture_output=True, check=True)
+        hooks = json.loads(Path(folder, ".claude", "settings.json").read_text())["hooks"]
+        calls = [call for stream in streams[late:] for call in stream.calls][:_MOST]
+        spent, started = 0.0, 0
+        for call in calls:
+            tool = "Bash" if call.command else call.tool
+            given = (
+                {"command": call.command} if call.command else {"file_path": call.path or next(iter(call.edited), "")}
+            )
+            told = {"session_id": "day", "cwd": bench.project, "tool_name": tool, "tool_input": given}
+            ended = (
+                {"error": call.output} if call.ok is False else {"tool_response": {"stdout": call.output, "stderr": ""}}
+            )
+            after = "PostToolUseFailure" if call.ok is False else "PostToolUse"
+            for event, more in (("PreToolUse", {}), (after, ended)):
+                for each in hooks.get(event, []):
+                    if re.fullmatch(each.get("matcher", ".*"), tool):
+                        words = ["sh", "-c", each["hooks"][0]["command"]]
+                        spent += cpu(words, json.dumps({**told, "hook_event_name": event, **more}).encode(), environment, bench.project)  # fmt: skip
+                        started += 1
+        bare = statistics.median(
+            cpu([sys.executable, "-c", "pass"], b"", environment, bench.project) for _ in range(15)
+        )
+        yield {"what": f"{len(calls)} tool calls of {repo}, {started} hooks", "ms": round(spent, 1), "bare_ms": round(bare, 1), "ratio": round(spent / bare, 1)}  # fmt: skip
+
+
 def _asker(child: subprocess.Popen[bytes]) -> Callable[[str, object], bytes]:
     assert child.stdin and child.stdout
     incoming, outgoing = child.stdin, child.stdout
@@ -120,8 +170,12 @@ def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=50)
-    runs = parser.parse_args().runs
-    rows = [*hooks(runs), *server(max(3, runs // 5))]
+    parser.add_argument("--data", help="a folder with streams of real sessions: replays a day of tool calls")
+    parser.add_argument("--project", default="PackmindHub/context-evaluator")
+    given = parser.parse_args()
+    rows = (
+        list(day(given.data, given.project)) if given.data else [*hooks(given.runs), *server(max(3, given.runs // 5))]
+    )
     width = max(len(str(row["what"])) for row in rows)
     for row in rows:
         print(f"{row['what']:<{width}}  {row['ms']:>8} ms  {row['ratio']!s:>6}{' x bare' if row['ratio'] else ''}")

@@ -20,8 +20,9 @@ pre-tool)
 post-tool)
     waits=
     for mark in "$home"/state/moments/open.*; do
-        [ -e "$mark" ] && waits=yes
-        break
+        [ -e "$mark" ] || break
+        IFS= read -r session <"$mark" || :
+        case "$input" in *"$session"*) waits=yes && break ;; esac
     done
     if [ -z "$waits" ]; then
         case "$input" in

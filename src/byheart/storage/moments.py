@@ -116,7 +116,8 @@ def keep_said(home: str, client: str, session: str, told: Mapping[str, Any]) -> 
     cards.put_bytes(_said_path(home, client, session), json.dumps(named, ensure_ascii=False).encode("utf-8", "replace"))
     mark = _open_path(home, client, session)
     if told["open"]:
-        cards.put_bytes(mark, b"")
+        # Whoever looks at the marks before starting us can tell whose each is.
+        cards.put_bytes(mark, session.encode("utf-8", "replace"))
     else:
         _remove(mark)
 

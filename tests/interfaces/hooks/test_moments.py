@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from byheart.app import briefs, moments
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.sessions import open_learning, open_sessions
 from byheart.domain.records import Request
+from byheart.interfaces.hooks import moment
 from byheart.storage import moments as files
+from byheart.storage.scanners.scanner import RuleScanner
 from byheart.text.client_text import printed
 from tests.brief.kit import context, gated, hook
 from tests.learning.test_troubles import tried
@@ -634,3 +638,17 @@ def test_error_that_several_projects_got_over_is_told_in_a_third_one(tmp_path: P
     text = failed(world, "python tool.py", missing)
     assert "2 of your projects" in text and "python3" in text
     assert "bakery" not in text and "mill" not in text
+
+
+@given(st.lists(st.sampled_from("bun run test 2>&1 | tail -30 cd /Users/ann/Code/shop && make lint --fix pytest -x src/a_b.py git commit go build ./... && ghp_R7tYq2Lm9Xc4Vb8Nw1Kd5Hs3Jf6Pz0Ga1Bc2 AKIAZNFD24IS7DIK62VS password=Tr0ub4dor hunter2 --token abc mysql -ptiger".split()), min_size=1, max_size=10))  # fmt: skip
+def test_call_that_is_told_as_it_is_holds_no_secret(words: list[str]) -> None:
+    line = " ".join(words)
+    if moment._PLAIN_CALL.fullmatch(line) and not moment._ANNOUNCES.search(line):
+        assert RuleScanner().redacted(line) == line
+
+
+def test_mark_of_an_open_failure_names_its_session(world: World) -> None:
+    ready(world)
+    failed(world, "pytest tests", MISSING, session="s7")
+    [mark] = Path(world.bench.home, "state", "moments").glob("open.*")
+    assert mark.read_text() == "s7"

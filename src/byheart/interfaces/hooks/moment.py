@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
 _READ, _MOST_OPEN, _MOST_AT_ONCE = 60_000, 20, 3
 # So many successful calls later a failure is left alone rather than got over.
-_PATIENCE = 40
+_PATIENCE = 10
+# A call of plain words, none of which announces anything: no scanner finds a secret in it, and to load one takes longer than all else.
+_PLAIN_CALL = deferred(
+    r"(?:(?:[a-z]{1,20}\d?|[a-z./_-]{1,40}|(?:~|[\w.-]{0,24})(?:/[A-Za-z._-]{1,24}){1,12}/?|--?[a-z][a-z-]{0,20}|\d?>&\d|&&|\||\d{1,3})(?:\s+|$)){1,24}"
+)
+_ANNOUNCES = deferred(
+    r"pass|pwd|\bpw|secret|token|key|cred|auth|login|\bpin|code|phrase|-[pu]\b|-p[a-z]|sql|curl|ssh|user"
+)
 _FAILED = deferred(
     r"(?:exit(?:ed)?(?: with)?(?: code| status)?[:= ]+\(?(-?\d+)|\"exit_?code\"\s*:\s*(-?\d+))", re.IGNORECASE
 )
@@ -245,8 +252,10 @@ def _got_over(call: HookCall, project: str, command: str, output: str) -> None:
         steps = steps_in(each["command"])
         step = steps[-1] if steps else each["command"]
         worked = counterpart(step, command)
-        shown = remarks.signatures(output) if shown is None else shown
-        if acts_of(worked) == acts_of(step) and each["signature"] not in shown and not _RISKY.search(worked):
+        is_same = acts_of(worked) == acts_of(step) and not _RISKY.search(worked)
+        # Taking an output apart costs more than all the rest.
+        shown = remarks.signatures(output) if is_same and shown is None else shown
+        if is_same and each["signature"] not in (shown or ()):
             moments.note_live(call.home, project, {"signature": each["signature"], "worked": _short(worked), "ran": each["ran"], "seconds": time.time(), "cite": f"{call.client}:{call.session[:8]}"})  # fmt: skip
             if each["key"]:
                 moments.note_outcome(
@@ -265,6 +274,9 @@ def _got_over(call: HookCall, project: str, command: str, output: str) -> None:
 
 def _short(command: str) -> str:
     """A command as it may be told to another session: short, without secrets, and without anything that could pass for memory's own."""
+    line = " ".join(command.split("<<", 1)[0].split())[:160]
+    if _PLAIN_CALL.fullmatch(line) and not _ANNOUNCES.search(line):
+        return line
     from byheart.interfaces.hooks import rebuild
 
     return rebuild.safe(" ".join(command.split("<<", 1)[0].split())[:160]).replace("`", "'")
