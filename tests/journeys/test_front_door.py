@@ -192,3 +192,14 @@ def test_fix_names_a_session_by_as_much_as_finds_it(bench: Bench, cli: Cli) -> N
     out = cli("fix", "bell broken").out
     assert "claude-code:5e550001#" in out and name not in out
     assert cli("sessions", "show", "claude-code:5e550001#2").code == 0
+
+
+def test_own_words_come_before_what_was_learnt(bench: Bench, cli: Cli) -> None:
+    for number in range(3):
+        events: list[tuple[object, ...]] = [("user", f"Mend bell {number}."), ("edit", "bell.py"), ("run", "pnpm dev --port 5180", "ready in 300 ms", 0), ("run", "pnpm build", "built in 2 s", 0)]  # fmt: skip
+        name = f"5e55000{number}-4b7c-4d2e-9f10-0c0ffee00001"
+        write(Story("claude-code", name, bench.project, f"2026-03-1{number}T10:00:00", events, extra={}), Path(bench.folder))  # fmt: skip
+    cli("learn")
+    cli("remember", "we use pnpm in this project, never npm")
+    first = cli("recall", "which package manager").out.split("\n")[0]
+    assert "never npm" in first

@@ -173,6 +173,8 @@ _WEIGHT, _SURE, _UNSURE, _HERE, _NEW, _RECORD_TIMED, _RECORD_NAMED, _PHRASED = (
     0.5,
 )
 _USED = 0.005
+# What a person wrote down themselves, before what was learnt of their sessions; of that, their words before what was only seen.
+_OWN, _OWN_WORDS, _LEARNT_IN = 0.12, 0.06, "/handbook/"
 _FRESH_DAYS = 90
 # As many as are read closely, where somebody wants that.
 _READ_CLOSELY = 20
@@ -251,6 +253,7 @@ def _judge_record(each: Remembered, hint: TimeHint, share: float, named: str, to
         "words": (1 - share) * each.words,
         "meaning": share * (each.meaning or 0.0),
         "kind": _KIND.get(each.kind, 0.0),
+        "own": _OWN if _LEARNT_IN not in each.path else _OWN_WORDS if each.kind == Kind.PREFERENCE else 0.0,
         "weight": _WEIGHT * min(5, each.weight - 1),
         "confidence": _SURE * (each.confidence or 0),
         "unconfirmed": _UNSURE if each.is_unsure else 0.0,
