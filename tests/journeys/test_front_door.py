@@ -203,3 +203,17 @@ def test_own_words_come_before_what_was_learnt(bench: Bench, cli: Cli) -> None:
     cli("remember", "we use pnpm in this project, never npm")
     first = cli("recall", "which package manager").out.split("\n")[0]
     assert "never npm" in first
+
+
+@pytest.mark.parametrize("text", ["ok", "Thanks!", "...", "yes"])
+def test_word_that_says_nothing_is_not_remembered(cli: Cli, text: str) -> None:
+    done = cli("remember", text)
+    assert done.code == 2 and "nothing to remember" in done.err
+    assert text not in cli("list").out
+
+
+def test_key_that_was_made_of_what_it_says_is_not_told(cli: Cli) -> None:
+    cli("remember", "--key", "tooling.make-draft-prs", "--value", "Never make draft prs.")
+    cli("remember", "--key", "ui.theme", "--value", "dark")
+    told = cli("brief").out
+    assert "make-draft-prs" not in told and "Never make draft prs" in told and "ui.theme: dark" in told

@@ -390,3 +390,44 @@ def test_filter_that_finds_no_errors_says_that_a_build_went_well() -> None:
         judged('dotnet build Shop.csproj 2>&1 | grep -iE "error"', True, "x.cs(3,1): error CS1002: ; expected") is False
     )
     assert judged("cat build.log | grep error", False, "") is not True
+
+
+def test_value_that_later_sessions_use_no_longer_is_not_told(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(2):
+        world.session(
+            ("user", f"Deploy part {number}."),
+            ("run", "doppler run -- make deploy", "Doppler Error: You must specify a project", 1),
+            ("run", "doppler setup --project chx", "done", 0),
+            ("run", "doppler run -- make deploy", "deployed", 0),
+            ("edit", f"part{number}.py"),
+            began=f"2026-05-{4 + number:02d}T10:00:00",
+        )
+    world.learn()
+    assert any("--project chx" in each for each in tips(world))
+    for number in range(2):
+        world.session(
+            ("user", f"Deploy piece {number}."),
+            ("edit", f"piece{number}.py"),
+            ("run", "make build", "built in 2 s", 0),
+            ("run", "doppler setup --project chkit", "done", 0),
+            ("run", "make deploy", "deployed", 0),
+            began=f"2026-05-{10 + number:02d}T10:00:00",
+        )
+    world.learn()
+    assert not any("--project chx" in each for each in tips(world))
+
+
+def test_calls_that_only_show_what_there_is_are_not_told(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(5):
+        world.session(
+            ("user", f"Mend part {number} of the oven."),
+            ("edit", f"oven/part{number}.rs"),
+            ("run", "oven version", "1.2", 0),
+            ("run", "oven shapes", "written", 0),
+            ("run", "make test", "3 passed in 0.2s", 0),
+        )
+    world.learn()
+    [line] = [each for each in world.text("memory_summary.md").split("\n") if each.startswith("- Also run here")]
+    assert "oven shapes" in line and "oven version" not in line

@@ -68,8 +68,10 @@ def profile(context: Context) -> BriefSection:
     section.notes += [*view.notes, *map(_wrong, view.problems)]
     for hit in view.bullets:
         record = hit.record
-        # A key says what a value is about, unless the value is a sentence.
-        text = f"{record.key}: {record.text}" if record.key and len(content_words(record.text)) < 5 else record.text
+        # A key says what a value is about, unless the value is a sentence, or the key was made of it.
+        said = set(content_words(record.text))
+        says_more = bool(record.key) and not set(content_words(str(record.key).rpartition(".")[2])) <= said
+        text = f"{record.key}: {record.text}" if says_more and len(said) < 5 else record.text
         why = f"{hit.scope.value} profile, {record.confidence.value if record.confidence else 'medium'} confidence"
         section.lines.append(_told(hit, text, why))
     section.left_out += [(name, "memory://profile", why) for name, why in view.left_out]

@@ -179,7 +179,9 @@ def earned(extracts: Iterable[tuple[Written, Extract]]) -> Earned:
     helped = {each.trouble.signature for each in known}
     rest = [trouble for trouble in every if trouble.signature not in helped and trouble.sessions >= OFTEN and _is_fresh(trouble, len(ordered))]  # fmt: skip
     return Earned(
-        help=tuple(each for each in told.values() if _is_fresh(each.trouble, len(ordered))),
+        help=tuple(
+            each for each in told.values() if _is_fresh(each.trouble, len(ordered)) and not _is_outdated(each, usage)
+        ),
         stuck=tuple(each for each in rest if _is_stuck(each, usage.last)),
         rules=tuple(rule for each in rest if (rule := _rule(each)) is not None),
     )
@@ -281,12 +283,15 @@ class Usage:
     everyday: frozenset[str]
     last: dict[str, int]
     calls: dict[str, list[frozenset[str]]]
+    # For each program and option its values, each with the last session that used it.
+    values: dict[tuple[str, str], dict[str, int]]
 
 
 def _used(extracts: Sequence[Extract]) -> Usage:
     used: Counter[str] = Counter()
     last: dict[str, int] = {}
     calls: dict[str, list[frozenset[str]]] = {}
+    values: dict[tuple[str, str], dict[str, int]] = {}
     for place, extract in enumerate(extracts):
         lines = [line.text for task in extract.tasks for line in task.knowledge]
         forms = {form for line in lines if line.startswith(PROCEDURE) for form in re.findall(r"`([^`]+)`", line)}
@@ -295,9 +300,36 @@ def _used(extracts: Sequence[Extract]) -> Usage:
         for step in (step for form in forms for step in steps_in(form)):
             last[acts_of(step)] = place
             calls.setdefault(acts_of(step), []).append(frozenset(step.split()))
+            for option, value in _values_in(step):
+                values.setdefault((program_of(step), option), {})[value] = place
     least = max(_FEW_SESSIONS, _EVERYDAY * len(extracts))
     everyday = frozenset(program for program, sessions in used.items() if sessions >= least)
-    return Usage(everyday=everyday, last=last, calls=calls)
+    return Usage(everyday=everyday, last=last, calls=calls, values=values)
+
+
+def _values_in(step: str) -> list[tuple[str, str]]:
+    """The long options of a call that have a value, each with it."""
+    words = [word.strip("\"'") for word in step.split()]
+    pairs = [
+        (word, words[at + 1])
+        for at, word in enumerate(words[:-1])
+        if len(word) > 2 and word.startswith("--") and "=" not in word
+    ]
+    pairs += [
+        (word.partition("=")[0], word.partition("=")[2]) for word in words if word.startswith("--") and "=" in word
+    ]
+    return [(option, value) for option, value in pairs if value and not value.startswith("-")]
+
+
+def _is_outdated(help_: Help, usage: Usage) -> bool:
+    """Whether what helped gives an option a value that later sessions gave it no longer, while they gave it another."""
+    last = help_.trouble.met[-1]
+    for step in (help_.first, help_.lesson.proof):
+        for option, value in _values_in(step):
+            known = usage.values.get((program_of(step), option), {})
+            if known.get(value, -1) <= last and any(place > last for other, place in known.items() if other != value):
+                return True
+    return False
 
 
 def _help(trouble: Trouble, usage: Usage) -> Help | None:

@@ -52,6 +52,8 @@ def prepared(context: Context, request: Request) -> tuple[Record, Scope, str]:
         raise Refused(_too_long(len(request.text), most))
     if is_transcript(request.text):
         raise Refused("not stored: it is a transcript, not one statement; store what it teaches instead")
+    if not request.copied and request.key is None and _SAYS_NOTHING.fullmatch(request.text):
+        raise BadInput(f"there is nothing to remember in {request.text.strip()!r}; say what should hold from now on")
     _refuse_unsafe(context, request)
     _refuse_personal(request)
     record, scope, name = compose(routed(context, request))
@@ -232,6 +234,10 @@ _PASSING = deferred(
 )
 _CHATTER = deferred(
     r"^\s*(?:thanks?(?: you)?|ok(?:ay)?|yes|no|sure|great|cool|hi|hello|hey|please continue|continue|go on|done|lgtm|nice)\b[\s,.!]*(?:\w+[\s.!]*){0,2}$",
+    re.IGNORECASE,
+)
+_SAYS_NOTHING = deferred(
+    r"\W*(?:thanks?(?: you)?|ok(?:ay)?|yes|no|sure|great|cool|hi|hello|hey|continue|go on|done|lgtm|nice)?\W*",
     re.IGNORECASE,
 )
 _HEDGED = deferred(

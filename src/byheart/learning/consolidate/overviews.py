@@ -32,6 +32,8 @@ _COMMAND = re.compile(
 )
 # Where in the code a checker points to.
 _WHERE = re.compile(r"^\S+?[(:]\d+(?:[,:]\d+)?\)?:?\s+(?:- )?")
+# Calls that only show what there is.
+_ASKS_WHAT = re.compile(r"^\S+ (?:version|status|list|ls|help|info|show|whoami)\b")
 _NEVER_FAILS = ("formats", "starts it", "installs dependencies")
 _PURPOSES = ("runs the tests", "lints", "checks types", "builds", "formats", "starts it", "installs dependencies")
 _SPOKEN = {
@@ -119,9 +121,9 @@ def _commands(made: Blocks) -> dict[str, str]:
             if found := _COMMAND.match(line.text):
                 own = (found["form"], found["folder"] or "")
                 seen.setdefault(found["what"], {}).setdefault(own, set()).add(each.thread.id)
-                failed[own] += int(found["all"]) - 2 * int(found["ok"])
+                failed[own] += 2 * int(found["all"]) - 3 * int(found["ok"])
     for what in _NEVER_FAILS:
-        # A check may fail for its good reasons; what only does something and fails more often than not is not the way.
+        # A check may fail for its good reasons; what only does something and fails a third of the time is not the way.
         seen[what] = {own: threads for own, threads in seen.get(what, {}).items() if failed[own] <= 0}
     best: dict[str, str] = {}
     # What few of many sessions ran is not how things are done here.
@@ -175,7 +177,11 @@ def _others(made: Blocks, known: Sequence[str]) -> list[str]:
     used: dict[str, set[int]] = {}
     for place, (_, extract) in enumerate(in_order(made.extracts)):
         for line in (line for task in extract.tasks for line in task.knowledge):
-            if (found := _COMMAND.match(line.text)) and found["what"] == "is used":
+            if (
+                (found := _COMMAND.match(line.text))
+                and found["what"] == "is used"
+                and not _ASKS_WHAT.search(found["form"])
+            ):
                 used.setdefault(found["form"], set()).add(place)
     # What nobody ran in the last third may be gone.
     least, fresh = max(_AGAIN, _OFTEN_USED * len(made.extracts)), len(made.extracts) * 2 // 3

@@ -123,6 +123,8 @@ def changes(failed: str, worked: str, error: str) -> tuple[Change, ...]:
     first, second = _WORDS.findall(failed), _WORDS.findall(worked)
     program = program_of(failed)
     found: list[Change] = []
+    if program == program_of(worked) and _is_other_script(program, first, second):
+        return ()
     if behind := _wrapper(first, second, program):
         second = second[len(behind.split()) :]
         found.append(Change(BEHIND, "", behind))
@@ -167,8 +169,6 @@ def _changed(old: list[str], new: list[str], error: str, program: str) -> list[C
     right = [word for word in new if not _is_option(word) and not any(word in each.split() for each in come)]
     for place, word in enumerate(left):
         stand_in = right[place] if place < len(right) else ""
-        if stand_in and _is_other_script(program, old, new, word, stand_in):
-            continue
         is_corrected = _is_alike(word, stand_in) or (_MISSING.search(error) and _is_near(word, stand_in))
         if stand_in and (is_corrected or is_named(word, error) or _bare(word) == program):
             found.append(Change(INSTEAD, word, stand_in))
@@ -177,15 +177,18 @@ def _changed(old: list[str], new: list[str], error: str, program: str) -> list[C
     return found
 
 
-def _is_other_script(program: str, first: list[str], second: list[str], word: str, other: str) -> bool:
+def _is_other_script(program: str, first: list[str], second: list[str]) -> bool:
     """Whether a runner of scripts was only told to run another one: what builds does not check, whatever the one that checks is called."""
-    one, two = _bare(word), _bare(other)
-    is_script = program in _SCRIPT_RUNNERS and _ACT.fullmatch(one) is not None and _ACT.fullmatch(two) is not None
-    return (
-        is_script
-        and not (one.startswith(two) or two.startswith(one) or _is_near(one, two))
-        and len(first) == len(second)
-    )
+    one, two = (_script_in(program, words) for words in (first, second))
+    return bool(one and two) and not (one.startswith(two) or two.startswith(one) or _is_near(one, two))
+
+
+def _script_in(program: str, words: list[str]) -> str:
+    """The script that a runner is told to run; empty where it runs something else."""
+    at = next((place for place, word in enumerate(words) if _bare(word).rsplit("/", 1)[-1] == program), len(words))
+    rest = [_bare(word) for word in words[at + 1 :]]
+    named = next((rest[place + 1] for place, word in enumerate(rest[:-1]) if word == "run"), "")
+    return named if program in _SCRIPT_RUNNERS and _ACT.fullmatch(named) else ""
 
 
 def _options(words: list[str]) -> list[str]:
