@@ -70,7 +70,8 @@ def profile(context: Context) -> BriefSection:
         record = hit.record
         # A key says what a value is about, unless the value is a sentence, or the key was made of it.
         said = set(content_words(record.text))
-        says_more = bool(record.key) and not set(content_words(str(record.key).rpartition(".")[2])) <= said
+        named = re.sub(r"-[0-9a-f]{4}$", "", (record.key or "").rpartition(".")[2]).replace("-", " ")
+        says_more = bool(record.key) and not set(content_words(named)) <= said
         text = f"{record.key}: {record.text}" if says_more and len(said) < 5 else record.text
         why = f"{hit.scope.value} profile, {record.confidence.value if record.confidence else 'medium'} confidence"
         section.lines.append(_told(hit, text, why))
