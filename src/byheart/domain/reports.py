@@ -40,6 +40,8 @@ class LogEntry:
     undoable: bool
     undone: bool
     summary: str
+    # What it said before, where it said something else.
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

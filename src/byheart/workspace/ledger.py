@@ -357,9 +357,26 @@ def shown(found: list[StoredChange], backups: set[str]) -> list[LogEntry]:
             and (entry.backup is None or entry.backup in backups),
             undone=entry.id in undone,
             summary=_summary(entry),
+            was=_was(entry),
         )
         for entry in reversed(found)
     ]
+
+
+def _was(entry: StoredChange) -> str:
+    """What a changed record said before; empty where nothing was replaced, or where that is nobody's to read."""
+    if entry.scrubbed or entry.undoes:
+        return ""
+    for turn in reversed(entry.turns or []):
+        before, after = turn["was"], turn["now"]
+        if before is None or after is None:
+            continue
+        origin = before.get("origin")
+        if isinstance(origin, dict) and origin.get("sensitivity") == Sensitivity.SECRET:
+            return ""
+        if before.get("text") != after.get("text"):
+            return str(before.get("text", ""))
+    return ""
 
 
 def _summary(entry: StoredChange) -> str:

@@ -307,3 +307,22 @@ def test_no_serious_fault_for_whoever_cannot_see_or_use_a_mouse(browser: Browser
 def _axe() -> str:
     path = Path(__file__).parents[3] / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
     return str(path) if path.exists() else ""
+
+
+def test_agent_is_switched_off_and_on_and_history_shows_what_was_there(
+    page: Page, caller: Caller, world: World
+) -> None:
+    page.goto(at(caller, "settings"))
+    page.get_by_role("button", name="Stop reading claude-code").click()
+    said(page, "Saved")
+    config = Path(world.bench.home, "config.toml")
+    assert "agents" in config.read_text() and "claude-code" not in config.read_text()
+    page.goto(at(caller, "settings"))
+    page.get_by_role("button", name="Read claude-code").click()
+    said(page, "Saved")
+    assert "codex" not in config.read_text()
+    record = next(each for each in caller.api("GET", "/records")["records"] if "pnpm" in each["text"])
+    caller.api("PATCH", f"/records/{record['id']}", {"text": "I prefer bun"})
+    page.goto(at(caller, "history"))
+    expect(page.locator("del").first).to_contain_text("pnpm")
+    expect(page.locator("ins").first).to_contain_text("bun")

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from byheart import __version__
+from byheart.app.sessions import agent_names
 from byheart.interfaces.web import plots
 from byheart.interfaces.web.doors import Problem
 from byheart.text.unicode import visible
@@ -84,9 +85,9 @@ def routes() -> list[Route]:
         Route("/sessions/{id}", _view("session.html", lambda g, a: g.session(a["id"]))),
         Route("/skills", _view("skills.html", lambda g, _: {"skills": g.skills()})),
         Route("/inbox", _view("inbox.html", lambda g, _: {"inbox": g.inbox()})),
-        Route("/history", _view("history.html", lambda g, _: {"log": g.log()}, plotted=_growth)),
+        Route("/history", _view("history.html", lambda g, _: _history(g), plotted=_growth)),
         Route("/machine", _view("machine.html", lambda g, _: {**g.health(), "findings": g.findings()})),
-        Route("/settings", _view("settings.html", lambda g, _: {"settings": g.settings(), "enabled": not g.brief()["off"], "projects": g.projects()})),
+        Route("/settings", _view("settings.html", lambda g, _: {"settings": g.settings(), "enabled": not g.brief()["off"], "projects": g.projects(), "agents": _switches(g)})),
     ]  # fmt: skip
 
 
@@ -112,6 +113,27 @@ def _view(
         return HTMLResponse(rendered(template, **page))
 
     return view
+
+
+def _history(gateway: Gateway) -> dict[str, Any]:
+    log = gateway.log()
+    since = (date.today() - timedelta(days=7)).isoformat()
+    return {"log": log, "week": sum(str(each["at"])[:10] >= since for each in log)}
+
+
+def _switches(gateway: Gateway) -> list[dict[str, Any]]:
+    """The agents whose sessions are here, whether they are read, and what the setting is when that is switched."""
+    known = agent_names()
+    chosen = [
+        name.strip() for name in str(gateway.opened.config.values["sessions.agents"]).split(",") if name.strip()
+    ] or list(known)
+    here = sorted({agent for _, agent, _ in gateway.activity()} | (set(chosen) if len(chosen) < len(known) else set()))
+    found = []
+    for agent in here:
+        is_on = agent in chosen
+        then = [name for name in known if name in chosen and name != agent] if is_on else [*chosen, agent]
+        found.append({"name": agent, "is_on": is_on, "then": "" if len(then) == len(known) else ",".join(then)})
+    return found
 
 
 def missing(request: Request) -> Response:

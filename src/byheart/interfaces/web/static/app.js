@@ -118,6 +118,7 @@ document.addEventListener("click", (event) => {
   if (!button) return
   if (button.dataset.do) attempt(() => deeds[button.dataset.do](button.closest(".line")))
   else if (button.dataset.undo) attempt(async () => { await call("POST", "/undo", { id: button.dataset.undo }); return "Undone." })
+  else if (button.dataset.put) attempt(async () => { await call("PUT", `/settings/${button.dataset.put}`, { value: button.dataset.value || null }); return "Saved." })
   else if (button.dataset.switch) attempt(async () => { await call("POST", "/memory", { on: button.dataset.switch === "true" }); return "Saved." })
 })
 
