@@ -117,7 +117,7 @@ def _view(
 
 def _history(gateway: Gateway) -> dict[str, Any]:
     log = gateway.log()
-    since = (date.today() - timedelta(days=7)).isoformat()
+    since = (gateway.opened.memory.context.clock() - timedelta(days=7)).isoformat()[:10]
     return {"log": log, "week": sum(str(each["at"])[:10] >= since for each in log)}
 
 
