@@ -288,12 +288,12 @@ class Gateway:
         """The work of learning, without what is done."""
         return [asdict(job) for job in self.learning.jobs() if job.state != "done"]
 
-    def health(self) -> Plain:
-        """How the installation, the agents and the files stand."""
+    def health(self, live: bool = False) -> Plain:
+        """How the installation, the agents and the files stand; live, their hooks and servers are tried as they would call them."""
         opened = self.opened
         stamp = f"{self._files()}|{int(time.time()) // _FRESH.seconds}"
         checks = self._known.once("checks", stamp, lambda: opened.memory.doctor(doctor.checkups(opened, [])))
-        agents = connecting.statuses(opened, self._around, live=False)
+        agents = connecting.statuses(opened, self._around, live=live)
         return {"checks": [asdict(each) for each in checks], "agents": [asdict(each) for each in agents], "jobs": self.jobs(), "sizes": self._sizes()}  # fmt: skip
 
     def _sizes(self) -> list[Plain]:

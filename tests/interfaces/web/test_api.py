@@ -313,3 +313,10 @@ def test_today_says_what_each_session_taught(caller: Caller) -> None:
     assert any("zirconium" in line for each in told["sessions"] for line in each["learnt"])
     page = caller.ask("GET", "/", Accept="text/html").body.decode()
     assert "Learnt: " in page and "zirconium" in page
+
+
+def test_health_tries_hooks_and_servers_when_it_is_asked_to(caller: Caller, cli: Cli) -> None:
+    cli("install", "claude-code")
+    assert b"not tested" in caller.ask("GET", "/machine", Accept="text/html").body
+    page = caller.ask("GET", "/machine?test=true", Accept="text/html").body.decode()
+    assert "server answers" in page and "hook OK" in page

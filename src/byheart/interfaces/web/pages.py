@@ -86,7 +86,7 @@ def routes() -> list[Route]:
         Route("/skills", _view("skills.html", lambda g, _: {"skills": g.skills()})),
         Route("/inbox", _view("inbox.html", lambda g, _: {"inbox": g.inbox()})),
         Route("/history", _view("history.html", lambda g, _: _history(g), plotted=_growth)),
-        Route("/machine", _view("machine.html", lambda g, _: {**g.health(), "findings": g.findings()})),
+        Route("/machine", _view("machine.html", lambda g, a: {**g.health(a.get("test") == "true"), "findings": g.findings()})),
         Route("/settings", _view("settings.html", lambda g, _: {"settings": g.settings(), "enabled": not g.brief()["off"], "projects": g.projects(), "agents": _switches(g)})),
     ]  # fmt: skip
 
