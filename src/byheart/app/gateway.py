@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from byheart.app import briefs, config_file, connecting, doctor, gain, sessions, trusted
 from byheart.app import config as settings
-from byheart.app.gateway_rows import Known, Plain, cited_turns, facts_of, handle_in, learnt_from, listed_of, row_of
+from byheart.app.gateway_rows import Plain, WorkedOut, cited_turns, facts_of, handle_in, learnt_from, listed_of, row_of
 from byheart.app.open import Surroundings, open_memory
 from byheart.app.setting_rules import KEYS, named
 from byheart.domain.documents import Place
@@ -53,7 +53,7 @@ class Gateway:
         self._opened: OpenMemory | None = None
         self._stamp: object = None
         self._sessions: Sessions | None = None
-        self._known = Known()
+        self._known = WorkedOut()
         self._looked: datetime | None = None
 
     # Opening

@@ -63,7 +63,7 @@ def learnt_from(handbook: str, session: str) -> list[str]:
     lines = [
         line[2:]
         for line in handbook.split("\n")
-        if line.startswith("- ") and session[:4] in line and cited_turns(line, session)
+        if line.startswith("- ") and session[:8] in line and cited_turns(line, session)
     ]
     telling = [line for line in lines if ", the user " in line or " -> " in line]
     return [core_of(line) for line in dict.fromkeys([*telling, *lines])][:_LEARNT]
@@ -81,7 +81,7 @@ def allowed(path: str) -> str:
     raise BadInput("path must be MEMORY.md or memory/YYYY-MM-DD.md")
 
 
-class Known:
+class WorkedOut:
     """What takes a while to work out, by name, with what tells whether it still holds."""
 
     def __init__(self) -> None:
